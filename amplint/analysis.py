@@ -1,0 +1,100 @@
+"""One file, from its text to its findings: scout, parse, lower, run under each assignment, judge, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from amplint.catalogue import RULES
+from amplint.catalogue.rule import Rule, Tier
+from amplint.execution.entries import Entry, entries, play
+from amplint.execution.run import Again, Model, Run
+from amplint.execution.values import Origin
+from amplint.findings import Finding, Place, Severity, Witness
+from amplint.flow import program as ir
+from amplint.flow.choices import all_runs
+from amplint.flow.judge import Breach, Trace, judge
+from amplint.lower.facts import facts_of
+from amplint.lower.prune import program_of
+from amplint.lower.statements import Statements
+from amplint.protocol.events import Site
+from amplint.source.parse import parse
+from amplint.source.scout import scout
+
+MAX_RESTARTS = 12
+
+
+def findings_of(text: str, filename: str) -> list[Finding]:
+    """The findings of one file, sorted. Raises amplint.source.parse.Unparsable."""
+    reduced = scout(text)
+    if reduced is None:
+        return []
+    body = Statements(parse(reduced)).module()
+    found = [_of_fact(rule, breach, filename) for rule, breach in _facts(filename, body)]
+    found += [_finding(breach, filename) for breach in _breaches(program_of(filename, body))]
+    return sorted(set(found), key=lambda finding: finding.order)
+
+
+def _facts(filename: str, body: tuple[ir.Stmt, ...]) -> Iterator[tuple[Rule, Breach]]:
+    for fact in facts_of(filename, body):
+        for rule in RULES.values():
+            words = rule.find(fact) if rule.find is not None else None
+            if words is not None:
+                yield rule, Breach(rule.id, fact.site, rule.tier is not Tier.ERROR, words)
+
+
+def _of_fact(rule: Rule, breach: Breach, filename: str) -> Finding:
+    return _finding(breach, filename)
+
+
+def _breaches(program: ir.Program) -> list[Breach]:
+    """The breaches of a program from all of its entries; what one entry has run, the next need not."""
+    found: dict[tuple[str, Site], Breach] = {}
+    executed: set[int] = set()
+    for entry in entries(program):
+        if entry.function is not None and id(entry.function) in executed:
+            continue
+        runs = _runs(program, entry)
+        for run in runs:
+            executed |= run.executed
+        for breach in judge([_trace(run, entry) for run in runs], RULES):
+            known = found.get(breach.key)
+            if known is None or known.mild and not breach.mild:
+                found[breach.key] = breach
+    return list(found.values())
+
+
+def _runs(program: ir.Program, entry: Entry) -> list[Run]:
+    """All runs from an entry, on a model that does not change any more."""
+    model = Model()
+    for _ in range(MAX_RESTARTS):
+        try:
+            return all_runs(lambda forced: play(program, entry, model, forced))[0]
+        except Again:
+            continue
+    return []
+
+
+def _trace(run: Run, entry: Entry) -> Trace:
+    def chosen(origin: Origin) -> frozenset[str]:
+        return frozenset(decision.key for decision in run.decisions.values() if decision.origin is origin)
+
+    return Trace(run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not entry.complete)
+
+
+def _finding(breach: Breach, filename: str) -> Finding:
+    rule = RULES[breach.rule]
+    severity = Severity.WARNING if breach.mild else Severity.ERROR
+    witness = tuple(Witness(_place(site), what) for site, what in breach.because if site != breach.site)
+    message, advice = _filled(rule.message, breach.words), _filled(rule.advice, breach.words)
+    return Finding(filename, _place(breach.site), breach.rule, severity, message, advice, witness)
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    """A message with its words; the braces of code in it are left alone."""
+    for name, word in words.items():
+        template = template.replace("{" + name + "}", word)
+    return template
+
+
+def _place(site: Site) -> Place:
+    return Place(site.row, site.column, site.end_row, site.end_column)

@@ -1,0 +1,77 @@
+"""All rules, in the order in which they are documented. A new rule is a new file and two lines here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType, ModuleType
+
+from amplint.catalogue.rule import Rule
+from amplint.catalogue.scaler import (
+    discarded_scaled_loss,
+    invalid_scaler_config,
+    missing_scaler_update,
+    repeated_unscale,
+    scaler_update_order,
+    step_bypasses_scaler,
+    unscale_after_step,
+    unscaled_backward,
+)
+from amplint.catalogue.autocast import (
+    invalid_autocast_arguments,
+)
+from amplint.catalogue.clipping import (
+    clip_after_step,
+    clip_before_backward,
+    clip_before_unscale,
+    clip_per_micro_step,
+)
+from amplint.catalogue.accumulation import (
+    dropped_tail_window,
+    early_first_window,
+    ineffective_loss_division,
+    missing_loss_division,
+    missing_zero_grad,
+    step_per_micro_step,
+    zero_grad_before_step,
+    zero_grad_per_micro_step,
+)
+from amplint.catalogue.scheduler import (
+    scheduler_before_optimizer,
+    scheduler_per_micro_step,
+)
+
+_MODULES: tuple[ModuleType, ...] = (
+    unscaled_backward,
+    step_bypasses_scaler,
+    missing_scaler_update,
+    scaler_update_order,
+    repeated_unscale,
+    unscale_after_step,
+    discarded_scaled_loss,
+    invalid_scaler_config,
+    invalid_autocast_arguments,
+    clip_before_unscale,
+    clip_after_step,
+    clip_before_backward,
+    clip_per_micro_step,
+    missing_loss_division,
+    ineffective_loss_division,
+    zero_grad_per_micro_step,
+    zero_grad_before_step,
+    missing_zero_grad,
+    step_per_micro_step,
+    early_first_window,
+    dropped_tail_window,
+    scheduler_per_micro_step,
+    scheduler_before_optimizer,
+)
+
+
+def _named(module: ModuleType) -> Rule:
+    """The rule of a module, with what the module's place says: its id, its family and its page."""
+    family, slug = module.__name__.split(".")[-2:]
+    rule: Rule = module.RULE
+    return replace(rule, id=slug.replace("_", "-"), family=family, page=module.__doc__ or "")
+
+
+RULES: MappingProxyType[str, Rule] = MappingProxyType({rule.id: rule for rule in map(_named, _MODULES)})

@@ -1,0 +1,1 @@
+"""Precision regions and dtypes."""

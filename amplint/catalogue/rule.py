@@ -1,0 +1,109 @@
+"""What a rule is. A rule is data: a file in a family's folder with a docstring (its page) and a `RULE`.
+
+Nothing is declared that can be derived: the id is the file's name, the family its folder, the halves follow from what
+it declares (`when`: both halves; `find`: static only).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from amplint.protocol.cadence import Cadence
+from amplint.protocol.events import Kind, Site
+from amplint.protocol.facts import Fact
+from amplint.protocol.ledger import Ledger
+from amplint.protocol.state import Moment
+from amplint.protocol.window import Window
+
+
+class Tier(Enum):
+    """How a competent reviewer would take it."""
+
+    ERROR = "wrong numbers, a crash, or no effect: the change would be blocked"
+    WARNING = "worth saying, defensible either way"
+    OPT_IN = "right but noisy: only when selected by its own id or ALL"
+
+
+class Condition:
+    """True of a moment: an event of one of the kinds, met in a ledger (or cadence) whose parts hold the given values.
+
+    A part's value may be a single value, a collection of values, or a predicate. Parts of the ledger, its window and
+    the scheduler's cadence are named directly: `Condition(Kind.CLIP, grads={Grads.SCALED})`,
+    `Condition(STEPS, micro_steps=lambda n: n > 1)`. `also` sees the whole moment.
+    """
+
+    def __init__(
+        self, kind: Kind | Collection[Kind], *, also: Callable[[Moment], bool] | None = None, **parts: Any
+    ) -> None:
+        self.kinds = frozenset({kind} if isinstance(kind, Kind) else kind)
+        self.also = also
+        self.of_scheduler = any(part in Cadence.__dataclass_fields__ for part in parts)
+        self.parts = [(_reader(part), value if callable(value) else _among(value)) for part, value in parts.items()]
+
+    def holds(self, moment: Moment) -> bool:
+        """Whether this moment is the one described."""
+        if moment.event.kind not in self.kinds or moment.of_scheduler is not self.of_scheduler:
+            return False
+        if not all(wanted(read(moment)) for read, wanted in self.parts):
+            return False
+        return self.also is None or self.also(moment)
+
+
+def _among(value: Any) -> Callable[[Any], bool]:
+    values = value if isinstance(value, (set, frozenset)) else {value}
+    return lambda found: found in values
+
+
+def _reader(part: str) -> Callable[[Moment], Any]:
+    """How to read a named part of a moment. Raises TypeError for a name that nothing has."""
+    if part in Window.__dataclass_fields__:
+        return lambda moment: getattr(moment.ledger.window, part)
+    if part in Ledger.__dataclass_fields__:
+        return lambda moment: getattr(moment.ledger, part)
+    if part in Cadence.__dataclass_fields__:
+        return lambda moment: getattr(moment.cadence, part)
+    raise TypeError(f"no part of the ledger, the window or the cadence is called {part!r}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One mistake.
+
+    `message` says what happens to the numbers, `advice` what to do; both may quote `{names}` of `words` and of the
+    event's detail. `when` are the conditions, any of which is the mistake. `place` is the earlier event that the
+    finding points at (the event itself if None), `at_gate` the gate of that event. `because` are the earlier events that go into the witness, each with
+    what happened there. `milder` says of a moment that it is only a warning. `find` judges facts of the text: the words
+    for the message, or None.
+    `hides` are rules that this one makes superfluous at the same place or in the same window.
+    `needs_every_path`: a path on which the event happens without the mistake refutes it (False: one path is enough).
+    """
+
+    tier: Tier
+    message: str
+    advice: str
+    when: tuple[Condition, ...] = ()
+    place: Kind | None = None
+    at_gate: bool = False
+    because: tuple[tuple[Kind, str], ...] = ()
+    milder: Callable[[Moment], bool] | None = None
+    words: Callable[[Moment], dict[str, str]] | None = None
+    find: Callable[[Fact], dict[str, str] | None] | None = None
+    hides: tuple[str, ...] = ()
+    needs_every_path: bool = True
+    id: str = ""
+    family: str = ""
+    page: str = ""
+
+    def breaks(self, moment: Moment) -> bool:
+        """Whether this moment shows the mistake."""
+        return any(condition.holds(moment) for condition in self.when)
+
+    def site(self, moment: Moment) -> Site:
+        """The place that a finding points at: the event, an earlier one, or the gate of the optimizer's step."""
+        here = self.place is None or moment.event.kind is self.place
+        event = moment.event if here else moment.last.get(self.place, moment.event)
+        gate = event.gate or moment.ledger.window.gate
+        return gate.site if self.at_gate and gate is not None else event.site

@@ -1,0 +1,11 @@
+"""What people call the events: one table per framework. Data, not code; standard library only."""
+
+from __future__ import annotations
+
+from amplint.dialects.dialect import Dialect
+from amplint.dialects.torch import TORCH
+
+DIALECTS: tuple[Dialect, ...] = (TORCH,)
+
+WORDS: frozenset[str] = frozenset(word for dialect in DIALECTS for word in dialect.words)
+"""A file that holds none of these holds no training step that we know."""

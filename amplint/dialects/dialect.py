@@ -1,0 +1,42 @@
+"""What a dialect is: names, and the roles and events that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from amplint.protocol.events import Kind
+
+
+class Role(Enum):
+    """What part an object plays in a training step."""
+
+    OPTIMIZER = "optimizer"
+    SCALER = "scaler"
+    SCHEDULER = "scheduler"
+    CRITERION = "criterion"
+    MODEL = "model"
+    CONTEXT = "context"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The vocabulary of one framework.
+
+    `makes`: qualified names of constructors and what they make; a name that ends in `.*` stands for every class in
+    that module. `calls`: functions and the event that a call of them is. `methods`: per role, method names and their
+    events. `losses`: functions that return a loss, averaged over the batch unless `reduction` says otherwise.
+    `transparent`: wrappers that hand their first argument through (progress bars, `enumerate` has a place of its own).
+    `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
+    `per_epoch`: schedulers whose step is meant for epochs. `words`: a file without any of these has no training step.
+    """
+
+    name: str
+    makes: Mapping[str, Role] = field(default_factory=dict)
+    calls: Mapping[str, Kind] = field(default_factory=dict)
+    methods: Mapping[Role, Mapping[str, Kind]] = field(default_factory=dict)
+    losses: frozenset[str] = frozenset()
+    transparent: frozenset[str] = frozenset()
+    governs: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()

@@ -1,0 +1,145 @@
+"""Native PyTorch: `torch.amp`, `torch.optim`, `torch.nn.utils` (torch 2.13; `torch.cuda.amp` is deprecated since 2.4)."""
+
+from __future__ import annotations
+
+from amplint.dialects.dialect import Dialect, Role
+from amplint.protocol.events import Kind
+
+_SCALERS = (
+    "torch.amp.GradScaler",
+    "torch.amp.grad_scaler.GradScaler",
+    "torch.GradScaler",
+    "torch.cuda.amp.GradScaler",
+    "torch.cuda.amp.grad_scaler.GradScaler",
+    "torch.cpu.amp.GradScaler",
+    "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler",
+)
+_LOSSES = (
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cross_entropy",
+    "ctc_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+)
+_CRITERIA = (
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CosineEmbeddingLoss",
+    "CrossEntropyLoss",
+    "CTCLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "NLLLoss",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+)
+_TRANSFORMERS_SCHEDULES = (
+    "get_constant_schedule",
+    "get_constant_schedule_with_warmup",
+    "get_cosine_schedule_with_warmup",
+    "get_cosine_with_hard_restarts_schedule_with_warmup",
+    "get_inverse_sqrt_schedule",
+    "get_linear_schedule_with_warmup",
+    "get_polynomial_decay_schedule_with_warmup",
+    "get_scheduler",
+)
+_CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
+
+TORCH = Dialect(
+    name="torch",
+    makes={
+        **dict.fromkeys(_SCALERS, Role.SCALER),
+        **{f"torch.nn.{name}": Role.CRITERION for name in _CRITERIA},
+        **{f"torch.nn.modules.loss.{name}": Role.CRITERION for name in _CRITERIA},
+        "torch.optim.lr_scheduler.*": Role.SCHEDULER,
+        "torch.optim.*": Role.OPTIMIZER,
+        "bitsandbytes.optim.*": Role.OPTIMIZER,
+        "transformers.AdamW": Role.OPTIMIZER,
+        "transformers.Adafactor": Role.OPTIMIZER,
+        "transformers.optimization.AdamW": Role.OPTIMIZER,
+        "transformers.optimization.Adafactor": Role.OPTIMIZER,
+        **{f"transformers.{name}": Role.SCHEDULER for name in _TRANSFORMERS_SCHEDULES},
+        **{f"transformers.optimization.{name}": Role.SCHEDULER for name in _TRANSFORMERS_SCHEDULES},
+    },
+    calls={f"torch.nn.utils.{name}": Kind.CLIP for name in _CLIPS}
+    | {f"torch.nn.utils.clip_grad.{name}": Kind.CLIP for name in _CLIPS},
+    methods={
+        Role.OPTIMIZER: {"step": Kind.STEP, "zero_grad": Kind.ZERO_GRAD},
+        Role.SCALER: {
+            "scale": Kind.SCALE,
+            "unscale_": Kind.UNSCALE,
+            "step": Kind.SCALER_STEP,
+            "update": Kind.UPDATE,
+        },
+        Role.SCHEDULER: {"step": Kind.SCHEDULER_STEP},
+        Role.MODEL: {"zero_grad": Kind.ZERO_GRAD, "clip_grad_norm_": Kind.CLIP},
+    },
+    losses=frozenset(f"torch.nn.functional.{name}" for name in _LOSSES),
+    transparent=frozenset(
+        {
+            "tqdm.tqdm",
+            "tqdm.auto.tqdm",
+            "tqdm.notebook.tqdm",
+            "tqdm.rich.tqdm",
+            "tqdm.tqdm_notebook",
+            "rich.progress.track",
+            "torch.nn.DataParallel",
+            "torch.nn.parallel.DataParallel",
+            "torch.nn.parallel.DistributedDataParallel",
+            "torch.nn.parallel.distributed.DistributedDataParallel",
+            "torch.compile",
+            "torch.optim.swa_utils.AveragedModel",
+        }
+    ),
+    governs=frozenset(
+        {
+            "accelerate",
+            "apex",
+            "catalyst",
+            "colossalai",
+            "composer",
+            "deepspeed",
+            "fairscale",
+            "fairseq",
+            "fastai",
+            "horovod",
+            "ignite",
+            "lightning",
+            "lightning_fabric",
+            "megatron",
+            "mmcv",
+            "mmengine",
+            "oslo",
+            "pytorch_lightning",
+            "smdistributed",
+            "timm",
+            "torch_xla",
+        }
+    ),
+    words=frozenset({"backward", "GradScaler", "autocast"}),
+)

@@ -1,0 +1,321 @@
+"""Arithmetic and comparisons on values of the model."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from amplint.execution.run import WINDOW, Run
+from amplint.execution.values import (
+    NUMBER,
+    Condition,
+    Count,
+    Gated,
+    Length,
+    Loss,
+    Origin,
+    Public,
+    Remainder,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+
+_WINDOW_NAME = re.compile(
+    r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
+    r"|(num_|n_)?micro_?(batches|steps)|iter_size|iteration_per_update|steps_per_update"
+)
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "&": operator.and_,
+    "|": operator.or_,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": operator.eq,
+    "is not": operator.ne,
+}
+
+
+def window_of(run: Run, value: Value) -> Length | None:
+    """The window's length that a symbol stands for, None when it stands for no window."""
+    if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA:
+        return None
+    if value.text in run.model.windows or _WINDOW_NAME.search(value.name):
+        return Length(WINDOW, value.text)
+    return None
+
+
+def number(run: Run, value: Value) -> int | Fraction | None:
+    """A value as an exact number, None when it is not one that is known."""
+    if isinstance(value, (Gated, bool)):
+        return int(value.value if isinstance(value, Gated) else value)
+    if isinstance(value, (int, Fraction)):
+        return value
+    if isinstance(value, float):
+        return Fraction(str(value)) if math.isfinite(value) else None
+    return window_of(run, value)
+
+
+def tags_of(value: Value) -> frozenset[str]:
+    """What a number counts."""
+    return value.tags if isinstance(value, (Symbol, Length, Count)) else frozenset()
+
+
+def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
+    """`left op right`."""
+    if isinstance(left, Loss) or isinstance(right, Loss):
+        return _with_loss(run, node.op, left, right)
+    if node.op == "%" and node.gates:
+        found = _remainder(run, left, right)
+        if found is not None:
+            return found
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and node.op == "+":
+        return [*left, *right] if isinstance(left, list) else (*left, *right)
+    first, second = number(run, left), number(run, right)
+    if first is not None and second is not None:
+        return _exact(node.op, first, second, left, right)
+    if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
+        return Symbol(repr(left))
+    return _symbolic(node.op, left, right)
+
+
+def _exact(op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:
+    try:
+        result = Fraction(first) / Fraction(second) if op == "/" else _OPERATIONS[op](first, second)
+    except (ArithmeticError, KeyError, TypeError, ValueError):
+        return Symbol(f"{text_of(left)} {op} {text_of(right)}")
+    if isinstance(result, Fraction) and result.denominator == 1:
+        result = int(result)
+    if isinstance(result, float):
+        return Fraction(str(result))
+    tags = _tags(op, left, right)
+    return Count(result, tags) if tags and isinstance(result, int) else result
+
+
+def _tags(op: str, left: Value, right: Value) -> frozenset[str]:
+    found = (tags_of(left) | tags_of(right)) - {"window"}
+    if op in ("/", "//") and "window" in tags_of(right):
+        found |= {"divided"}
+    if op == "*" and "window" in tags_of(left) | tags_of(right):
+        found |= {"multiplied"}
+    return found
+
+
+def _symbolic(op: str, left: Value, right: Value) -> Symbol:
+    """An operation of which only the text, the origin and what it counts are known."""
+    symbols = [value for value in (left, right) if isinstance(value, Symbol)]
+    if op in ("+", "-") and isinstance(left, Symbol) and type(right) in (int, Length):
+        shift = right if op == "+" else -right
+        return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags)
+    origins = {symbol.origin for symbol in symbols}
+    origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
+    text = f"{text_of(left)} {op} {text_of(right)}"
+    governed = any(symbol.governed for symbol in symbols)
+    return Symbol(text, origin, governed=governed, tags=_tags(op, left, right), forward=any(s.forward for s in symbols))
+
+
+def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
+    """`counter % window`, where the window may be a symbol and the counter one that nobody set."""
+    if isinstance(right, Symbol) and right.origin is not Origin.DATA and window_of(run, right) is None:
+        run.model.learn_window(text_of(right))
+    length = window_of(run, right) or (right if isinstance(right, int) else None)
+    if length is None or length <= 0:
+        return None
+    run.model.learn_length(int(length))
+    counter = number(run, left)
+    if counter is None and isinstance(left, Symbol):
+        counter = run.tick + left.offset
+    if not isinstance(counter, int) or length > run.model.batches:
+        return None
+    name = length.name if isinstance(length, Length) else str(int(length))
+    return Remainder(counter % length, name)
+
+
+def _with_loss(run: Run, op: str, left: Value, right: Value) -> Value:
+    """Arithmetic in which a loss takes part."""
+    if isinstance(left, Loss) and isinstance(right, Loss):
+        return _sum(left, right) if op in ("+", "-") else Loss(None, trail=left.trail)
+    loss, other = (left, right) if isinstance(left, Loss) else (right, left)
+    assert isinstance(loss, Loss)
+    if op in ("+", "-"):
+        return _sum(loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
+    factor = number(run, other)
+    if op == "*":
+        return loss.times(factor, text_of(other)) if factor is not None else loss.times(None, text_of(other))
+    if op == "/" and isinstance(left, Loss):
+        return _divided(run, loss, other, factor)
+    return Loss(None, trail=loss.trail)
+
+
+def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None) -> Loss:
+    if not factor:
+        text = text_of(other)
+        if text in loss.factors:
+            return Loss(loss.weight, loss.factors - {text}, loss.scaler, loss.divisor, loss.trail)
+        return loss.times(None, f"1 / {text}")
+    result = loss.times(1 / Fraction(factor), "")
+    window = window_of(run, other) or (other if isinstance(other, Length) else None)
+    divisor = window.name if window is not None else loss.divisor
+    return Loss(result.weight, loss.factors, loss.scaler, divisor, loss.trail)
+
+
+def _sum(left: Loss, right: Loss) -> Loss:
+    """The sum of two losses: what is known of the one that says more; not known when they disagree."""
+    trail, scaler = left.trail, left.scaler or right.scaler
+    for known, other in ((left, right), (right, left)):
+        if other.factors and not known.factors:
+            return Loss(known.weight, known.factors, scaler, known.divisor, trail)
+    weight = left.weight if left.weight == right.weight else None
+    return Loss(weight, left.factors | right.factors, scaler, left.divisor or right.divisor, trail)
+
+
+def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
+    """`left op right`: a truth, or a condition to be decided when somebody asks."""
+    if isinstance(left, Remainder) or isinstance(right, Remainder):
+        return _against_remainder(run, node, left, right)
+    if node.op in ("in", "not in"):
+        return _membership(run, node, left, right)
+    first, second = number(run, left), number(run, right)
+    if first is None and second is not None and node.gates and isinstance(left, Symbol):
+        run.model.learn_window(text_of(left))
+    if second is None and first is not None and node.gates and isinstance(right, Symbol):
+        run.model.learn_window(text_of(right))
+    if first is not None and second is not None and node.op in _COMPARISONS:
+        answer = _COMPARISONS[node.op](first, second)
+        length = next((value.name for value in (left, right, *_lengths(run, left, right)) if isinstance(value, Length)), None)
+        return Gated(answer, length) if node.gates else answer
+    return _unknown(node, left, right)
+
+
+def _lengths(run: Run, *values: Value) -> list[Length]:
+    return [found for value in values if (found := window_of(run, value)) is not None]
+
+
+def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
+    remainder, other = (left, right) if isinstance(left, Remainder) else (right, left)
+    value = number(run, other)
+    if value is None or node.op not in _COMPARISONS:
+        return _unknown(node, left, right)
+    answer = _COMPARISONS[node.op](number(run, left), number(run, right))
+    return Gated(answer, remainder.length)
+
+
+_PLAIN = (str, bool, type(None), Public, tuple)
+
+
+def _unknown(node: ir.Compare, left: Value, right: Value) -> Value:
+    """A comparison in which a symbol takes part; of two things that are known, the answer."""
+    kinds = (Symbol, Condition)
+    if isinstance(left, kinds) or isinstance(right, kinds):
+        return Condition(node.op, (left, right), node.at)
+    if node.op in ("is", "==") and (left is None or right is None):
+        return left is right
+    if node.op in ("is not", "!=") and (left is None or right is None):
+        return left is not right
+    if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and node.op in ("==", "!=", "is", "is not"):
+        return (left == right) is (node.op in ("==", "is"))
+    return Condition(node.op, (left, right), node.at)
+
+
+def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
+    """`left in right`, for a display as one equality per element."""
+    if isinstance(right, dict):
+        right = list(right)
+    if isinstance(right, (list, tuple)) and all(isinstance(item, (*_PLAIN, *NUMBER)) for item in right):
+        if isinstance(left, (str, *NUMBER)):
+            return (left in right) is (node.op == "in")
+        either = Condition("or", tuple(Condition("==", (left, item), node.at) for item in right))
+        return either if node.op == "in" else Condition("not", (either,))
+    return Condition(node.op, (left, right), node.at)
+
+
+_ON = {("!=", 0), (">", 0), (">=", 1), ("is not", None), ("!=", None), ("is", True), ("==", True), ("!=", "")}
+_OFF = {("==", 0), ("<=", 0), ("<", 1), ("is", None), ("==", None), ("is", False), ("==", False), ("==", "")}
+
+
+def truth(run: Run, value: Value) -> bool:
+    """The truth of a value in this run; what is not known is decided once and for all."""
+    if isinstance(value, Gated):
+        return value.value
+    if isinstance(value, Symbol):
+        if window_of(run, value) is not None:
+            return True
+        return run.decide(text_of(value), value.origin, default=value.origin is not Origin.DATA)
+    if isinstance(value, Condition):
+        return _decided(run, value)
+    if isinstance(value, (str, list, tuple, dict, type(None), *NUMBER)):
+        return bool(value)
+    return True
+
+
+def _decided(run: Run, value: Condition) -> bool:
+    if value.op == "not":
+        return not truth(run, value.parts[0])
+    if value.op == "and":
+        return all(truth(run, part) for part in value.parts)
+    if value.op == "or":
+        return any(truth(run, part) for part in value.parts)
+    left, right = value.parts
+    if not isinstance(left, Symbol) and isinstance(right, Symbol):
+        left, right = right, left
+    if isinstance(left, Symbol) and isinstance(right, (str, type(None), Public, *NUMBER)):
+        return _of_symbol(run, value, left, right)
+    origin = _origin(value.parts)
+    if value.op in ("!=", "is not", "not in"):
+        return not run.decide(_key("==" if value.op != "not in" else "in", left, right), origin)
+    return run.decide(_key(value.op, left, right), origin, default=origin is not Origin.DATA)
+
+
+def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
+    """A symbol against something known: on or off, equal to a constant, the last batch, or a threshold."""
+    flipped = value.parts[0] is not left
+    op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(value.op, value.op) if flipped else value.op
+    constant = right if isinstance(right, (bool, str, type(None))) else number(run, right)
+    if not left.offset and isinstance(constant, (int, Fraction, str, type(None))):
+        if (op, constant) in _ON:
+            return truth(run, left)
+        if (op, constant) in _OFF:
+            return not truth(run, left)
+    if op in ("==", "!=") and isinstance(constant, int) and run.in_batches:
+        return run.last_batch is (op == "==")
+    if op in ("==", "is", "!=", "is not") and left.origin is not Origin.DATA:
+        return run.equals(text_of(left), text_of(right), left.origin) is (op in ("==", "is"))
+    if isinstance(right, NUMBER) and value.at != ir.NOWHERE and not isinstance(right, bool):
+        return run.decide(f"{text_of(left)} {op} [{value.at[0]}]", left.origin, default=left.origin is not Origin.DATA)
+    return run.decide(_key(op, left, right), left.origin, default=left.origin is not Origin.DATA)
+
+
+def _origin(parts: tuple[Value, ...]) -> Origin:
+    origins = {part.origin for part in parts if isinstance(part, Symbol)}
+    return next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
+
+
+def _key(op: str, left: Value, right: Value) -> str:
+    return f"{text_of(left)} {op} {text_of(right)}"
+
+
+def resolve(run: Run, value: Value) -> Value:
+    """The operand that an `and`/`or` over unknown operands stands for in this run."""
+    while isinstance(value, Condition) and value.op in ("and", "or"):
+        wanted = value.op == "or"
+        value = next((part for part in value.parts[:-1] if truth(run, part) is wanted), value.parts[-1])
+    return value
+

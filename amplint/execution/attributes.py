@@ -1,0 +1,151 @@
+"""Reading and writing attributes: of objects of the program, of torch's objects, of symbols."""
+
+from __future__ import annotations
+
+from amplint.execution.arithmetic import resolve
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Bound,
+    Class,
+    Function,
+    Gradient,
+    Instance,
+    Loss,
+    Method,
+    Optimizer,
+    Origin,
+    Parameters,
+    Public,
+    Scaler,
+    Scheduler,
+    Scope,
+    Super,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+
+_MISSING = object()
+
+
+def read(run: Run, owner: Value, name: str) -> Value:
+    """`owner.name`."""
+    owner = resolve(run, owner)
+    if isinstance(owner, Instance):
+        return _of_instance(run, owner, name)
+    if isinstance(owner, Super):
+        found = _in_bases(owner.klass, name)
+        return _bound(run, owner.instance, found) if found is not _MISSING else Bound(Symbol("super()"), name)
+    if isinstance(owner, Class):
+        found = _in_class(owner, name)
+        return found if found is not _MISSING else Symbol(f"{owner.node.name}.{name}")
+    if isinstance(owner, Public):
+        return Public(f"{owner.name}.{name}")
+    if name == "grad" and isinstance(owner, (Parameters, Symbol)):
+        return Gradient(owner.model if isinstance(owner, Parameters) else None)
+    if isinstance(owner, Gradient) and name in ("data", "grad"):
+        return owner
+    if isinstance(owner, Loss) and name in ("data",):
+        return Symbol("loss", Origin.DATA)
+    if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
+        return Bound(owner, name)
+    if isinstance(owner, Symbol):
+        return Symbol(f"{text_of(owner)}.{name}", owner.origin, forward=owner.forward, governed=owner.governed)
+    return Bound(owner, name)
+
+
+def write(run: Run, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`."""
+    owner = resolve(run, owner)
+    if isinstance(owner, Instance):
+        owner.attributes[name] = value
+    elif isinstance(owner, Class):
+        owner.attributes[name] = value
+    elif isinstance(owner, Symbol):
+        run.objects["attribute", f"{owner.text}.{name}"] = value
+
+
+def _of_instance(run: Run, owner: Instance, name: str) -> Value:
+    if name in owner.attributes:
+        return owner.attributes[name]
+    found = _in_class(owner.klass, name)
+    if found is not _MISSING:
+        return _bound(run, owner, found)
+    return _set_elsewhere(run, owner, name)
+
+
+def _in_class(klass: Class, name: str) -> Value:
+    if name in klass.attributes:
+        return klass.attributes[name]
+    return _in_bases(klass, name)
+
+
+def _in_bases(klass: Class, name: str) -> Value:
+    for base in klass.bases:
+        if isinstance(base, Class):
+            found = _in_class(base, name)
+            if found is not _MISSING:
+                return found
+    return _MISSING
+
+
+def _bound(run: Run, instance: Value, found: Value) -> Value:
+    """What a class attribute is when it is read from an object: a method, a property's value, or itself."""
+    from amplint.execution import calls
+
+    if not isinstance(found, Function) or isinstance(found.node, ir.Lambda):
+        return found
+    marks = {_last(decorator) for decorator in found.node.decorators}
+    if "staticmethod" in marks:
+        return found
+    method = Method(found, instance)
+    if marks & {"property", "cached_property"}:
+        return calls.invoke(run, method, [], {}, found.node.at)
+    return method
+
+
+def _last(node: ir.Expr) -> str:
+    return node.name if isinstance(node, (ir.Name, ir.Attr)) else ""
+
+
+def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
+    """An attribute that the constructor did not set: what another method assigns, if that makes a known object."""
+    from amplint.execution.expressions import evaluate
+
+    unknown = Symbol(f"{owner.text}.{name}")
+    if name in owner.pending:
+        return unknown
+    owner.pending.add(name)
+    for function in _methods(owner.klass):
+        value = _assigned(function.node.body, name)
+        if value is None:
+            continue
+        first = function.node.params[0].name if function.node.params else "self"
+        scope = Scope({first: owner}, function.scope, function=function, instance=owner)
+        found = evaluate(run, scope, value)
+        if isinstance(found, (Optimizer, Scaler, Scheduler, Instance)):
+            owner.attributes[name] = found
+            break
+    owner.pending.discard(name)
+    return owner.attributes.get(name, unknown)
+
+
+def _methods(klass: Class) -> list[Function]:
+    own = [value for value in klass.attributes.values() if isinstance(value, Function)]
+    return own + [function for base in klass.bases if isinstance(base, Class) for function in _methods(base)]
+
+
+def _assigned(body: tuple[ir.Stmt, ...], name: str) -> ir.Expr | None:
+    """The call that `self.name` is assigned somewhere in a body, None if there is none."""
+    from amplint.flow.program import Assign, Attr, Call
+
+    stack = list(body)
+    while stack:
+        node = stack.pop(0)
+        if isinstance(node, Assign) and isinstance(node.target, Attr) and node.target.name == name:
+            if isinstance(node.value, Call):
+                return node.value
+        for part in ("body", "orelse", "final"):
+            stack += getattr(node, part, ()) if not isinstance(node, (ir.Function, ir.Class)) else ()
+    return None

@@ -1,0 +1,223 @@
+"""Builtin functions on values of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from amplint.execution import arithmetic, attributes, symbols
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    NUMBER,
+    Count,
+    Function,
+    Length,
+    Loss,
+    Origin,
+    Parameters,
+    Scope,
+    Stream,
+    Super,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+
+Keywords = dict[str, Value]
+
+
+def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """The value of calling a builtin."""
+    make = _BUILTINS.get(name)
+    if make is not None and args:
+        return make(run, args, keywords, at)
+    return Symbol(f"{name}({', '.join(text_of(value) for value in args)})", _origin(args))
+
+
+def _origin(args: list[Value]) -> Origin:
+    origins = {value.origin for value in args if isinstance(value, Symbol)}
+    if any(isinstance(value, Loss) for value in args) or Origin.DATA in origins:
+        return Origin.DATA
+    return Origin.OPAQUE if Origin.OPAQUE in origins else Origin.RUN
+
+
+def super_of(scope: Scope) -> Value:
+    """`super()`: the bases of the class that the running method was defined in."""
+    found: Scope | None = scope
+    while found is not None:
+        if found.function is not None and found.function.owner is not None and found.instance is not None:
+            return Super(found.instance, found.function.owner)
+        found = found.parent
+    return Symbol("super()")
+
+
+def length_of(run: Run, stream: Stream) -> int:
+    """How many elements a stream has on the model."""
+    if stream.length is not None:
+        return stream.length
+    if stream.bound is not None and (window := arithmetic.window_of(run, stream.bound)) is not None:
+        return window
+    return run.model.batches
+
+
+def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    value = args[0]
+    if isinstance(value, (list, tuple, dict, str)):
+        return Count(len(value), frozenset({"batches"}))
+    if isinstance(value, Stream):
+        return Count(length_of(run, value), frozenset({"batches"}))
+    text = text_of(value)
+    if "dataset" in text or "batch" in text and "batches" not in text or not isinstance(value, Symbol):
+        return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN)
+    if _is_data(value):
+        return Symbol(f"len({text})", Origin.DATA)
+    return Count(run.model.batches, frozenset({"batches"}))
+
+
+def _is_data(value: Value) -> bool:
+    return isinstance(value, Symbol) and value.origin is Origin.DATA
+
+
+def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    known = [arithmetic.number(run, value) for value in args]
+    stop = known[0] if len(args) == 1 else known[1]
+    first = known[0] if len(args) > 1 else 0
+    step = known[2] if len(args) > 2 else 1
+    start = int(first) if first is not None else 0
+    stride = int(step) if step else 1
+    bound = args[0] if len(args) == 1 else args[1]
+    if stop is not None and first is not None:
+        length = max(0, -(-(int(stop) - start) // stride))
+        symbol = Symbol(bound.name) if isinstance(bound, Length) else bound if isinstance(bound, Symbol) else None
+        return Stream(lambda index: start + index * stride, length=length, bound=symbol)
+    return Stream(lambda index: start + index * stride, bound=bound if isinstance(bound, Symbol) else None)
+
+
+def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    from amplint.execution.calls import stream_of
+
+    inner = stream_of(run, args[0])
+    begin = arithmetic.number(run, args[1] if len(args) > 1 else keywords.get("start", 0))
+    start = int(begin) if begin is not None else 0
+    return Stream(lambda index: (start + index, inner.item(index)), inner.length, inner.bound, inner.batches)
+
+
+def _zip(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    from amplint.execution.calls import stream_of
+
+    inner = [stream_of(run, value) for value in args]
+    lengths = [stream.length for stream in inner if stream.length is not None]
+    counted = all(stream.length is not None or not stream.batches for stream in inner)
+    length = min(lengths) if lengths and counted else None
+    return Stream(lambda index: tuple(stream.item(index) for stream in inner), length, batches=True)
+
+
+def _first(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    return args[0]
+
+
+def _listed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    from amplint.execution.calls import stream_of
+
+    value = args[0]
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, (Stream, dict)):
+        stream = stream_of(run, value)
+        return [stream.item(index) for index in range(stream.length)] if stream.length is not None else stream
+    return value
+
+
+def _number(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`int(x)`, `float(x)`, `round(x)`: the number; of a loss, a number that has no graph."""
+    value = args[0]
+    if isinstance(value, Loss):
+        return Symbol("loss.item()", Origin.DATA)
+    if isinstance(value, (Symbol, *NUMBER)):
+        return value
+    return Symbol(f"float({text_of(value)})", Origin.DATA)
+
+
+def _int(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    value = _number(run, args, keywords, at)
+    if isinstance(value, Fraction):
+        whole = int(value)
+        return whole
+    return value
+
+
+def _extreme(choose: Callable[[Any], Any]) -> Callable[..., Value]:
+    def extreme(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+        values = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+        window = next((value for value in values if arithmetic.window_of(run, value) is not None), None)
+        if window is not None:
+            return window
+        numbers = [arithmetic.number(run, value) for value in values]
+        if numbers and all(found is not None for found in numbers):
+            return choose(numbers)
+        return Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
+
+    return extreme
+
+
+def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """A sum of losses: one that holds several terms, or one for which nothing is known of their weights."""
+    value = args[0]
+    items = list(value) if isinstance(value, (list, tuple)) else []
+    losses = [item for item in items if isinstance(item, Loss)]
+    if losses and len(losses) == len(items) and len({(loss.weight, loss.factors) for loss in losses}) == 1:
+        return losses[0] if len(losses) == 1 else Loss(None, trail=losses[0].trail)
+    if isinstance(value, Stream) and isinstance(value.item(0), Loss) or losses:
+        return Loss(None)
+    return Symbol(f"sum({text_of(value)})", _origin(args))
+
+
+def _getattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    if len(args) > 1 and isinstance(args[1], str):
+        return attributes.read(run, args[0], args[1])
+    return Symbol(f"getattr({text_of(args[0])}, ...)", Origin.OPAQUE)
+
+
+def _setattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    if len(args) == 3 and isinstance(args[1], str):
+        attributes.write(run, args[0], args[1], args[2])
+    return None
+
+
+def _filter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    return args[1] if len(args) > 1 else args[0]
+
+
+def _next(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    from amplint.execution.calls import stream_of
+
+    value = args[0]
+    return stream_of(run, value).item(run.tick)
+
+
+_BUILTINS: dict[str, Callable[..., Value]] = {
+    "len": _len,
+    "range": _range,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "list": _listed,
+    "tuple": _listed,
+    "sorted": _listed,
+    "reversed": _listed,
+    "iter": _first,
+    "next": _next,
+    "int": _int,
+    "float": _number,
+    "round": _int,
+    "abs": _number,
+    "max": _extreme(max),
+    "min": _extreme(min),
+    "sum": _sum,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "filter": _filter,
+    "bool": _first,
+}
+

@@ -1,0 +1,209 @@
+"""What a call does: run a function of the program, emit an event, make an object, or return something not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from amplint.execution import arithmetic, attributes, builtins, methods, public, symbols
+from amplint.execution.run import MAX_DEPTH, Run
+from amplint.execution.values import (
+    Bound,
+    Class,
+    Criterion,
+    Function,
+    Gated,
+    Instance,
+    Loss,
+    Method,
+    Origin,
+    Parameters,
+    Public,
+    Scope,
+    Stream,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+from amplint.protocol.events import Gate
+
+Arguments = list[Value]
+Keywords = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A builtin function."""
+
+    name: str
+
+
+def call(run: Run, scope: Scope, node: ir.Call) -> Value:
+    """The value of a call, with all that it does."""
+    from amplint.execution.expressions import evaluate
+
+    if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
+        return builtins.super_of(scope)
+    func = arithmetic.resolve(run, evaluate(run, scope, node.func))
+    args = [evaluate(run, scope, arg) for arg in node.args]
+    keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
+    return invoke(run, func, args, keywords, node.at)
+
+
+def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+    """The value of calling a value."""
+    if isinstance(func, Method):
+        return _run_function(run, func.function, [func.instance, *args], keywords, at, func.instance)
+    if isinstance(func, Function):
+        return _run_function(run, func, args, keywords, at, None)
+    if isinstance(func, Class):
+        return instantiate(run, func, args, keywords, at)
+    if isinstance(func, Instance):
+        return _call_instance(run, func, args, keywords, at)
+    if isinstance(func, Builtin):
+        return builtins.call(run, func.name, args, keywords, at)
+    if isinstance(func, Public):
+        return public.call(run, func.name, args, keywords, at)
+    if isinstance(func, Bound):
+        return methods.call(run, func, args, keywords, at)
+    if isinstance(func, Criterion):
+        return symbols.loss_of(func)
+    if isinstance(func, Symbol):
+        return symbols.call(run, func, args, keywords, at)
+    return Symbol(f"{text_of(func)}(...)", Origin.OPAQUE)
+
+
+def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+    """A call of an object: its `__call__`, or `forward`; a module of the program that is no loss returns a forward."""
+    for name in ("__call__", "forward"):
+        found = attributes.read(run, instance, name)
+        if isinstance(found, Method):
+            if name == "forward" and not symbols.is_loss_name(instance.klass.node.name):
+                continue
+            return invoke(run, found, args, keywords, at)
+    return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True)
+
+
+def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Instance:
+    """A new object of a class of the program, its constructor run."""
+    instance = Instance(klass, text="self")
+    init = attributes.read(run, instance, "__init__")
+    if isinstance(init, Method):
+        invoke(run, init, args, keywords, at)
+    elif _is_dataclass(klass):
+        instance.attributes.update(keywords)
+    return instance
+
+
+def _is_dataclass(klass: Class) -> bool:
+    return any("dataclass" in str(getattr(part, "name", "")) for part in klass.node.decorators) or any(
+        isinstance(part, ir.Call) and getattr(part.func, "name", "") == "dataclass" for part in klass.node.decorators
+    )
+
+
+def _run_function(
+    run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value
+) -> Value:
+    """Runs a function's body and returns what it returns; recursion and irrelevant functions are cut."""
+    node = function.node
+    name = node.name if isinstance(node, ir.Function) else "lambda"
+    symbols.hand_over_if_lost(run, node, args, keywords, at)
+    if len(run.stack) >= MAX_DEPTH or (isinstance(node, ir.Function) and not node.body):
+        return _not_run(run, name, args, keywords)
+    scope = bind(run, function, args, keywords, at, instance)
+    run.executed.add(id(node))
+    run.stack.append(run.site(at))
+    depth = len(run.gates)
+    try:
+        return _result(run, function, scope)
+    finally:
+        run.stack.pop()
+        del run.gates[depth:]
+
+
+def _result(run: Run, function: Function, scope: Scope) -> Value:
+    from amplint.execution.expressions import evaluate
+    from amplint.execution.statements import Returned, execute
+
+    node = function.node
+    if isinstance(node, ir.Lambda):
+        return evaluate(run, scope, node.body)
+    signal = execute(run, scope, node.body)
+    if node.generator:
+        return Stream(lambda index: Symbol(f"{node.name}()[{index}]", Origin.DATA), batches=True)
+    return signal.value if isinstance(signal, Returned) else None
+
+
+def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords) -> Value:
+    """What a function returns that is not run: a loss function's value is unknown, a model's output a forward."""
+    data = any(isinstance(value, Loss) for value in (*args, *keywords.values()))
+    return Symbol(f"{name}(...)", Origin.DATA if data else Origin.OPAQUE)
+
+
+def bind(
+    run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value
+) -> Scope:
+    """The scope of a call: parameters bound to arguments, defaults, or symbols of their own name."""
+    from amplint.execution.expressions import evaluate
+
+    scope = Scope(parent=function.scope, function=function, instance=instance)
+    plain = [param for param in function.node.params if not param.star]
+    values = [_passed_on(run, value, at) for value in args]
+    for param, value in zip(plain, values, strict=False):
+        scope.names[param.name] = value
+    for param in function.node.params:
+        if param.name in scope.names:
+            continue
+        if param.star:
+            scope.names[param.name] = values[len(plain) :] if param.star == "*" else _rest(param, plain, keywords)
+        elif param.name in keywords:
+            scope.names[param.name] = _passed_on(run, keywords[param.name], at)
+        elif param.default is not None:
+            scope.names[param.name] = evaluate(run, function.scope, param.default)
+        else:
+            scope.names[param.name] = Symbol(param.name)
+    return scope
+
+
+def _rest(param: ir.Param, plain: list[ir.Param], keywords: Keywords) -> Value:
+    taken = {known.name for known in plain}
+    return {name: value for name, value in keywords.items() if name not in taken}
+
+
+def _passed_on(run: Run, value: Value, at: ir.Span) -> Value:
+    """A window's truth that is passed to a function remembers the call that carries it."""
+    if isinstance(value, Gated) and value.site is None:
+        return Gated(value.value, value.length, run.site(at))
+    return value
+
+
+@contextmanager
+def gate(run: Run, test: Value, at: ir.Span) -> Iterator[None]:
+    """While it is open, what happens is known to happen only at certain micro-steps, if the test is a window's."""
+    if not isinstance(test, Gated):
+        yield
+        return
+    run.gates.append(Gate(test.site or run.site(at), test.length))
+    try:
+        yield
+    finally:
+        run.gates.pop()
+
+
+def stream_of(run: Run, value: Value) -> Stream:
+    """A value as something to iterate over."""
+    value = arithmetic.resolve(run, value)
+    if isinstance(value, Stream):
+        return value
+    if isinstance(value, dict):
+        value = list(value)
+    if isinstance(value, (list, tuple, str)):
+        items = list(value)
+        return Stream(lambda index: items[index], length=len(items), batches=True)
+    if isinstance(value, Parameters):
+        return Stream(lambda index: value, length=1)
+    text = text_of(value)
+    governed = isinstance(value, Symbol) and value.governed
+    return Stream(lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed), batches=True)

@@ -1,0 +1,134 @@
+"""Where a program can start, and how it is driven from there.
+
+The module itself is run as a script. A function or method that this does not reach is run on symbols: as often as an
+epoch has batches when it is one micro-step, twice when it holds the loop over the batches (the caller's epochs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from amplint.execution import attributes, calls
+from amplint.execution.loops import EPOCHS
+from amplint.execution.run import Cut, Model, Run
+from amplint.execution.statements import execute
+from amplint.execution.values import Class, Function, Method, Scope, Symbol, Value
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+MAX_ENTRIES = 40
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A function or method to start from; the module itself if `function` is None."""
+
+    function: ir.Function | None = None
+    klass: str | None = None
+    loops: bool = True
+
+    @property
+    def complete(self) -> bool:
+        """Whether the backward and the step are both in it, so that nothing happens to the gradients in between."""
+        return self.function is None or (self.function.backward and self.function.steps)
+
+
+def entries(program: ir.Program) -> Iterator[Entry]:
+    """The module, then its functions and methods that act, those first that no other one calls."""
+    yield Entry()
+    found = list(_functions(program.body, None))
+    called = {name for function, _ in found for name in _called(function)}
+    callers_first = sorted(found, key=lambda pair: (pair[0].name in called, pair[0].at))
+    for function, klass in callers_first[:MAX_ENTRIES]:
+        if function.relevant and (function.backward or function.steps):
+            yield Entry(function, klass, _loops(function))
+
+
+def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:
+    for node in body:
+        if isinstance(node, ir.Function):
+            yield node, klass
+        elif isinstance(node, ir.Class):
+            yield from _functions(node.body, node.name)
+        elif isinstance(node, (ir.If, ir.Try, ir.With)):
+            yield from _functions(node.body, klass)
+
+
+def _called(function: ir.Function) -> set[str]:
+    from amplint.lower.names import calls as called
+
+    return {name for node in function.body for name in called(node)} - {function.name}
+
+
+def _loops(function: ir.Function) -> bool:
+    """Whether a function holds a loop that back-propagates."""
+    stack = list(function.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ir.For, ir.While)) and node.shape.backward:
+            return True
+        if not isinstance(node, (ir.Function, ir.Class)):
+            stack += [*getattr(node, "body", ()), *getattr(node, "orelse", ()), *getattr(node, "final", ())]
+    return False
+
+
+def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool]) -> Run:
+    """One run of a program from an entry, with some conditions decided beforehand. May raise Again."""
+    run = Run(program, model, forced)
+    scope = Scope({"__name__": "__main__" if entry.function is None else "module"})
+    try:
+        _play(run, scope, entry)
+    except Cut:
+        return run
+    run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE)
+    return run
+
+
+def _play(run: Run, scope: Scope, entry: Entry) -> None:
+    execute(run, scope, run.program.body)
+    if entry.function is None:
+        return
+    before = len(run.events)
+    func = _callable(run, scope, entry)
+    made = [event for event in run.events[before:] if event.kind is Kind.CREATE]
+    run.events[:] = [event for event in run.events[:before] if event.kind is Kind.CREATE] + made
+    for turn in range(EPOCHS if entry.loops else run.model.batches):
+        if not entry.complete:
+            run.emit(Kind.OPAQUE, entry.function.at)
+        run.last_batch = not entry.loops and turn == run.model.batches - 1
+        run.in_batches += not entry.loops
+        calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
+        run.in_batches -= not entry.loops
+        run.tick += not entry.loops
+        run.gates.clear()
+
+
+def _arguments(entry: Entry) -> list[Value]:
+    """A symbol per parameter, defaults left aside: users change them."""
+    assert entry.function is not None
+    names = [param for param in entry.function.params if not param.star]
+    return [Symbol(param.name) for param in (names[1:] if entry.klass and not _static(entry.function) else names)]
+
+
+def _static(function: ir.Function) -> bool:
+    return any(getattr(decorator, "name", "") == "staticmethod" for decorator in function.decorators)
+
+
+def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
+    """The function to call: a method on a new object, whose constructor is given symbols."""
+    assert entry.function is not None
+    if entry.klass is None:
+        found = scope.names.get(entry.function.name)
+        return found if isinstance(found, Function) and found.node is entry.function else Function(entry.function, scope)
+    klass = scope.names.get(entry.klass)
+    if not isinstance(klass, Class):
+        return Function(entry.function, scope)
+    init = attributes.read(run, klass, "__init__")
+    names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
+    instance = calls.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
+    found = klass.attributes.get(entry.function.name)
+    function = found if isinstance(found, Function) else Function(entry.function, scope, klass)
+    return function if _static(entry.function) else Method(function, instance)
+
+

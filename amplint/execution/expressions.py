@@ -1,0 +1,181 @@
+"""What an expression is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from amplint.execution import arithmetic, attributes, calls
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Condition,
+    Function,
+    Gated,
+    Loss,
+    Origin,
+    Scope,
+    Stream,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+
+_BUILTINS = frozenset(
+    """abs all any bool dict enumerate filter float getattr hasattr int isinstance iter len list map max min next open
+    print range reversed round set setattr sorted str sum super tuple type vars zip""".split()
+)
+
+
+def evaluate(run: Run, scope: Scope, node: ir.Expr) -> Value:
+    """The value of an expression."""
+    return _EVALUATORS[type(node)](run, scope, node)
+
+
+def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
+    found = scope.find(node.name)
+    if found is not None:
+        return found.names[node.name]
+    return calls.Builtin(node.name) if node.name in _BUILTINS else Symbol(node.name)
+
+
+def _attr(run: Run, scope: Scope, node: ir.Attr) -> Value:
+    return attributes.read(run, evaluate(run, scope, node.owner), node.name)
+
+
+def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
+    owner = arithmetic.resolve(run, evaluate(run, scope, node.owner))
+    index = evaluate(run, scope, node.index)
+    if isinstance(owner, (list, tuple)) and isinstance(index, int) and -len(owner) <= index < len(owner):
+        return owner[index]
+    if isinstance(owner, dict) and isinstance(index, (str, int)) and index in owner:
+        return owner[index]
+    if isinstance(owner, Stream):
+        return owner.item(index if isinstance(index, int) else 0)
+    if isinstance(owner, Loss):
+        return owner
+    return element(owner, text_of(index))
+
+
+def element(owner: Value, index: str) -> Value:
+    """Some element of something that is not known."""
+    if isinstance(owner, Symbol):
+        return Symbol(f"{owner.text}[{index}]", owner.origin, forward=owner.forward, governed=owner.governed)
+    return Symbol(f"{text_of(owner)}[{index}]", Origin.DATA)
+
+
+def _binary(run: Run, scope: Scope, node: ir.Binary) -> Value:
+    left = arithmetic.resolve(run, evaluate(run, scope, node.left))
+    right = arithmetic.resolve(run, evaluate(run, scope, node.right))
+    return arithmetic.binary(run, node, left, right)
+
+
+def _compare(run: Run, scope: Scope, node: ir.Compare) -> Value:
+    return arithmetic.compare(run, node, evaluate(run, scope, node.left), evaluate(run, scope, node.right))
+
+
+def _logic(run: Run, scope: Scope, node: ir.Logic) -> Value:
+    """`and`, `or`, `not`: short-circuit where the operands are known, a condition where they are not."""
+    if node.op == "not":
+        return _negated(run, evaluate(run, scope, node.parts[0]))
+    gated: Gated | None = None
+    unknown: list[Value] = []
+    value: Value = node.op == "and"
+    for part in node.parts:
+        value = evaluate(run, scope, part)
+        gated = value if isinstance(value, Gated) else gated
+        if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
+            unknown.append(value)
+        elif arithmetic.truth(run, value) is (node.op == "or"):
+            return _keep(gated, value) if not unknown else _mixed(run, node.op, gated, [*unknown, value])
+    return _keep(gated, value) if not unknown else _mixed(run, node.op, gated, unknown)
+
+
+def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Value:
+    """A condition; one that a window has a part in is decided at once, so that it stays a gate."""
+    if gated is None:
+        return unknown[0] if len(unknown) == 1 else Condition(op, tuple(unknown))
+    known = [gated] if not any(part is gated for part in unknown) else []
+    return Gated(arithmetic.truth(run, Condition(op, (*known, *unknown))), gated.length, gated.site)
+
+
+def _keep(gated: Gated | None, value: Value) -> Value:
+    if gated is None or isinstance(value, Gated):
+        return value
+    return Gated(bool(value), gated.length, gated.site) if isinstance(value, (bool, int)) else value
+
+
+def _negated(run: Run, value: Value) -> Value:
+    if isinstance(value, Gated):
+        return Gated(not value.value, value.length, value.site)
+    if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
+        return Condition("not", (value,))
+    return not arithmetic.truth(run, value)
+
+
+def _choice(run: Run, scope: Scope, node: ir.Choice) -> Value:
+    test = evaluate(run, scope, node.test)
+    with calls.gate(run, test, node.at):
+        return evaluate(run, scope, node.yes if arithmetic.truth(run, test) else node.no)
+
+
+def _display(run: Run, scope: Scope, node: ir.Display) -> Value:
+    values = [evaluate(run, scope, item) for item in node.items]
+    return tuple(values) if node.kind == "tuple" else values
+
+
+def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
+    found: dict[Value, Value] = {}
+    for key, item in node.items:
+        value = evaluate(run, scope, item)
+        name = evaluate(run, scope, key) if key is not None else None
+        if isinstance(name, (str, int)):
+            found[name] = value
+        elif key is None and isinstance(value, dict):
+            found.update(value)
+    return found
+
+
+def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
+    """One element per element of a known source; a stream of one unknown element otherwise."""
+    from amplint.execution.statements import assign
+
+    source = calls.stream_of(run, evaluate(run, scope, node.source))
+    inner = Scope(parent=scope, function=scope.function, instance=scope.instance)
+    known = source.length is not None and source.length <= 64 and not node.filtered
+    values = []
+    for index in range((source.length or 0) if known else 1):
+        assign(run, inner, node.target, source.item(index))
+        values.append(evaluate(run, inner, node.element))
+    if known:
+        return values
+    return Stream(lambda index: values[0], bound=source.bound, batches=source.batches)
+
+
+def _lambda(run: Run, scope: Scope, node: ir.Lambda) -> Value:
+    return Function(node, scope)
+
+
+def _walrus(run: Run, scope: Scope, node: ir.Walrus) -> Value:
+    value = evaluate(run, scope, node.value)
+    scope.bind(node.name, value)
+    return value
+
+
+_EVALUATORS: dict[type, Callable[[Run, Scope, Any], Value]] = {
+    ir.Const: lambda run, scope, node: node.value,
+    ir.Text: lambda run, scope, node: Symbol(node.text[:60], Origin.OPAQUE),
+    ir.Name: _name,
+    ir.Attr: _attr,
+    ir.Item: _item,
+    ir.Call: lambda run, scope, node: calls.call(run, scope, node),
+    ir.Binary: _binary,
+    ir.Compare: _compare,
+    ir.Logic: _logic,
+    ir.Choice: _choice,
+    ir.Display: _display,
+    ir.Mapping: _mapping,
+    ir.Comprehension: _comprehension,
+    ir.Lambda: _lambda,
+    ir.Walrus: _walrus,
+}

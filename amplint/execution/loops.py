@@ -1,0 +1,161 @@
+"""How often a loop runs on the model, and what its end means.
+
+A loop that does not back-propagate runs once, as a sample. A loop over loops that do (epochs) runs twice. A loop that
+back-propagates and does not step, inside something that steps, is a window if it counts, and as long as the window.
+Any other loop that back-propagates runs over an epoch: two windows and a tail.
+"""
+
+from __future__ import annotations
+
+import re
+
+from amplint.execution import arithmetic
+from amplint.execution.run import MAX_ITERATIONS, WINDOW, Run
+from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
+from amplint.flow import program as ir
+from amplint.protocol.events import Gate, Kind
+
+EPOCHS = 2
+_BOUNDARY = re.compile(
+    r"(?i)(need|do|should|is|will|can|must)_?\w*(update|sync|step|bound|accum|optim|last|apply)"
+    r"|update_?(grad|weights|params|model|now|step)|sync_grad|boundary|step_optim|optimizer_step|last_micro|is_last|take_step"
+)
+
+
+def for_loop(run: Run, scope: Scope, node: ir.For) -> object:
+    """`for target in source`."""
+    from amplint.execution.calls import stream_of
+    from amplint.execution.expressions import evaluate
+    from amplint.execution.statements import assign
+
+    stream = stream_of(run, evaluate(run, scope, node.source))
+    trips = _trips(run, node, stream)
+
+    def begin(index: int) -> bool:
+        assign(run, scope, node.target, stream.item(index))
+        return True
+
+    signal = _iterate(run, scope, node, trips, begin)
+    if signal is None:
+        _finish(run, node, stream)
+    return None if signal == "break" else signal or _orelse(run, scope, node)
+
+
+def _orelse(run: Run, scope: Scope, node: ir.For | ir.While) -> object:
+    from amplint.execution.statements import execute
+
+    return execute(run, scope, node.orelse)
+
+
+def while_loop(run: Run, scope: Scope, node: ir.While) -> object:
+    """`while test`."""
+    from amplint.execution.expressions import evaluate
+
+    window = _learned(run, evaluate(run, scope, node.test), node)
+    trips = _sampled(run, node.shape)
+
+    def begin(index: int) -> bool:
+        test = evaluate(run, scope, node.test)
+        known = not isinstance(test, (Symbol, Condition))
+        return arithmetic.truth(run, test) if known else index < trips
+
+    endless = isinstance(node.test, ir.Const) and bool(node.test.value)
+    limit = trips if endless else MAX_ITERATIONS if window is not None else max(trips, run.model.batches * EPOCHS)
+    signal = _iterate(run, scope, node, limit, begin)
+    if signal is None and window is not None:
+        run.loop_gate = Gate(run.site(node.at), window)
+    elif signal is None and node.shape.backward and not node.shape.nested:
+        run.emit(Kind.EPOCH_END, node.at)
+    return None if signal == "break" else signal
+
+
+def _learned(run: Run, test: Value, node: ir.While) -> str | None:
+    """The window that `while counter < N` counts, if the loop back-propagates and leaves the step to what follows."""
+    if not node.shape.backward or node.shape.steps or not isinstance(node.test, ir.Compare):
+        return None
+    if isinstance(test, Condition):
+        symbols = [part for part in test.parts if isinstance(part, Symbol) and part.origin is Origin.RUN]
+        if len(symbols) == 1 and test.op in ("<", "<=", "!="):
+            run.model.learn_window(text_of(symbols[0]))
+    return text_of_bound(node.test.right) if isinstance(test, (bool, Gated)) else None
+
+
+def text_of_bound(node: ir.Expr) -> str:
+    """A bound as it is written."""
+    if isinstance(node, ir.Attr):
+        return f"{text_of_bound(node.owner)}.{node.name}"
+    return node.name if isinstance(node, ir.Name) else str(getattr(node, "value", "the window"))
+
+
+def _trips(run: Run, node: ir.For, stream: Stream) -> int:
+    """How often a `for` runs."""
+    if stream.length is not None:
+        if _is_window(run, node, stream):
+            run.model.learn_length(stream.length)
+        return min(stream.length, MAX_ITERATIONS if node.shape.backward else 64)
+    if _is_window(run, node, stream) and stream.bound is not None:
+        run.model.learn_window(text_of(stream.bound))
+        return WINDOW
+    return _sampled(run, node.shape)
+
+
+def _sampled(run: Run, shape: ir.Shape) -> int:
+    if not shape.backward:
+        return 1
+    return EPOCHS if shape.nested else run.model.batches
+
+
+def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
+    """Whether a loop counts out the micro-steps of a window."""
+    if not node.shape.backward or node.shape.steps or node.shape.nested or stream.batches:
+        return False
+    bound = stream.bound
+    if bound is None:
+        return False
+    return text_of(bound) in run.model.windows or arithmetic.window_of(run, bound) is not None or run.in_batches > 0
+
+
+def _iterate(run: Run, scope: Scope, node: ir.For | ir.While, trips: int, begin: object) -> object:
+    """Runs the body up to `trips` times. Returns the signal that ended the loop early, None if none did."""
+    from amplint.execution.statements import execute
+
+    batches = node.shape.backward and not node.shape.nested
+    depth = len(run.gates)
+    run.in_batches += batches
+    try:
+        for index in range(trips):
+            if not begin(index):  # type: ignore[operator]
+                return None
+            run.last_batch = index == trips - 1 if batches else run.last_batch
+            signal = execute(run, scope, node.body)
+            del run.gates[depth:]
+            run.tick += batches
+            if signal not in (None, "continue"):
+                return signal
+        return None
+    finally:
+        run.in_batches -= batches
+
+
+def _finish(run: Run, node: ir.For, stream: Stream) -> None:
+    """A window that was counted out makes what follows its boundary; the batches' end is the end of an epoch."""
+    if not node.shape.backward or node.shape.nested:
+        return
+    if not node.shape.steps and stream.bound is not None and (_is_window(run, node, stream) or stream.length):
+        window = arithmetic.window_of(run, stream.bound)
+        run.loop_gate = Gate(run.site(node.at), window.name if window else text_of(stream.bound))
+    else:
+        run.emit(Kind.EPOCH_END, node.at)
+
+
+def boundary(run: Run, test: Value, node: ir.If) -> bool | None:
+    """Whether a gate that cannot be followed is open: at the last micro-step of every window. None: it is no gate."""
+    if not isinstance(test, (Symbol, Condition)):
+        return None
+    symbols = [part for part in (test.parts if isinstance(test, Condition) else (test,)) if isinstance(part, Symbol)]
+    if not any(_BOUNDARY.search(symbol.name) for symbol in symbols):
+        return None
+    inverted = isinstance(test, Condition) and test.op == "not"
+    return ((run.tick + 1) % WINDOW == 0) is not inverted
+
+

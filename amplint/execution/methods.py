@@ -1,0 +1,236 @@
+"""Methods of optimizers, scalers, schedulers, losses, gradients and containers."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from amplint.execution import arithmetic, symbols
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Bound,
+    Function,
+    Gradient,
+    Loss,
+    Method,
+    Optimizer,
+    Origin,
+    Parameters,
+    Scaler,
+    Scheduler,
+    Stream,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+OF_ROLE = {
+    "optimizer": frozenset({"step", "zero_grad"}),
+    "scaler": frozenset({"scale", "unscale_", "step", "update", "is_enabled", "get_scale"}),
+    "scheduler": frozenset({"step"}),
+}
+_QUIET = frozenset(
+    """state_dict load_state_dict add_param_group train eval get_last_lr get_lr register_step_pre_hook register_step_post_hook
+    get_scale get_growth_factor get_backoff_factor get_growth_interval set_growth_interval items keys values __repr__
+    share_memory register_state_dict_pre_hook""".split()
+)
+_CLIP_FACTOR = re.compile(r"(?i)clip|coef")
+_SAME_LOSS = frozenset(
+    "mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_ type".split()
+)
+_OUT = frozenset({"item", "detach", "tolist", "numpy"})
+
+
+def call(run: Run, func: Bound, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """A call of `owner.method(...)`."""
+    return call_named(run, func.owner, func.name, args, keywords, at)
+
+
+def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """A call of a method by its name."""
+    if isinstance(owner, Optimizer):
+        return _optimizer(run, owner, name, args, keywords, at)
+    if isinstance(owner, Scaler):
+        return _scaler(run, owner, name, args, keywords, at)
+    if isinstance(owner, Scheduler):
+        return _scheduler(run, owner, name, args, keywords, at)
+    if isinstance(owner, Loss):
+        return _loss(run, owner, name, args, keywords, at)
+    if isinstance(owner, Gradient):
+        return _gradient(run, owner, name, args, at)
+    if isinstance(owner, (list, dict)):
+        return _container(owner, name, args)
+    return Symbol(f"{text_of(owner)}.{name}(...)", Origin.OPAQUE)
+
+
+def _optimizer(
+    run: Run, owner: Optimizer, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
+) -> Value:
+    if name == "zero_grad":
+        run.emit(Kind.ZERO_GRAD, at, owner, detail=_discards(run))
+    elif name == "step":
+        closure = args[0] if args else keywords.get("closure")
+        if isinstance(closure, (Function, Method)):
+            from amplint.execution.calls import invoke
+
+            invoke(run, closure, [], {}, at)
+        run.emit(Kind.STEP, at, owner)
+    elif name not in _QUIET:
+        run.emit(Kind.OPAQUE, at, owner)
+    return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
+
+
+def _discards(run: Run) -> dict[str, str]:
+    """Gradients that are erased under a window's test outside the loop over the batches are thrown away on purpose."""
+    return {"discards": "yes"} if run.gates and not run.in_batches else {}
+
+
+def enabled(run: Run, scaler: Scaler) -> bool:
+    """Whether a scaler scales in this run."""
+    return arithmetic.truth(run, scaler.enabled)
+
+
+def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    if name in ("get_scale", "_scale"):
+        return Symbol(f"{owner.key}.get_scale()", Origin.DATA)
+    if name == "is_enabled":
+        return owner.enabled
+    if name == "scale":
+        return _scale(run, owner, args[0] if args else keywords.get("outputs"), at)
+    handed = args[0] if args else keywords.get("optimizer")
+    optimizer = symbols.play(run, handed, "optimizer") if isinstance(handed, Symbol) else handed
+    optimizer = optimizer if isinstance(optimizer, Optimizer) else None
+    if not enabled(run, owner):
+        if name == "step":
+            run.emit(Kind.STEP, at, optimizer)
+    elif name == "unscale_":
+        run.emit(Kind.UNSCALE, at, optimizer, owner)
+    elif name == "step":
+        run.emit(Kind.SCALER_STEP, at, optimizer, owner)
+    elif name == "update":
+        if not args and not keywords:
+            run.emit(Kind.UPDATE, at, None, owner)
+    elif name not in _QUIET:
+        run.emit(Kind.OPAQUE, at)
+    return Symbol(f"{owner.key}.{name}()", Origin.DATA)
+
+
+def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
+    if isinstance(value, (list, tuple)):
+        return [_scale(run, scaler, item, at) for item in value]
+    if isinstance(value, Symbol):
+        value = Loss(Fraction(1) if value.forward else None)
+    if isinstance(value, Stream) or not isinstance(value, Loss):
+        value = Loss(None)
+    if not enabled(run, scaler):
+        return value
+    return Loss(value.weight, value.factors, scaler, value.divisor, value.trail)
+
+
+def _scheduler(
+    run: Run, owner: Scheduler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
+) -> Value:
+    """`step()`; with an argument it sets an absolute position, or hands over a metric: that has no order to keep."""
+    if name == "step" and not args and not keywords:
+        run.emit(Kind.SCHEDULER_STEP, at, owner.optimizer, scheduler=owner)
+    return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
+
+
+def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    if name == "backward":
+        back_propagate(run, owner, at)
+        return Symbol("None")
+    if name in ("div", "true_divide", "div_", "mul", "mul_") and args:
+        op = "*" if name.startswith("mul") else "/"
+        return arithmetic.binary(run, ir.Binary(at, op, ir.Const(at, 0), ir.Const(at, 0)), owner, args[0])
+    if name in _OUT:
+        return Symbol(f"loss.{name}()", Origin.DATA)
+    if name in _SAME_LOSS:
+        return owner
+    return Loss(None, owner.factors, owner.scaler, owner.divisor, owner.trail)
+
+
+def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
+    """The backward of a loss."""
+    loss.trail.backed = True
+    run.loop_gate = None
+    detail = {"divisor": loss.divisor} if loss.divisor else {}
+    run.emit(
+        Kind.BACKWARD,
+        at,
+        scaler=loss.scaler,
+        weight=None if loss.factors else loss.weight,
+        scaled=loss.scaler is not None,
+        factors=loss.factors,
+        detail=detail,
+    )
+
+
+def optimizer_of(run: Run, model: str | None) -> Optimizer | None:
+    """The one optimizer that is known to hold a model's parameters; None when there is none, or more than one."""
+    holding = [found for found in run.optimizers.values() if model is not None and model in found.models]
+    return holding[0] if len(holding) == 1 else None
+
+
+def zero_model(run: Run, model: str, at: ir.Span) -> None:
+    """`model.zero_grad()`: every optimizer that may hold the model's parameters."""
+    holding = [found for found in run.optimizers.values() if model in found.models]
+    for optimizer in holding or [None]:
+        run.emit(Kind.ZERO_GRAD, at, optimizer, detail=_discards(run))
+
+
+def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
+    if name in ("div_", "mul_") and args:
+        change_gradient(run, owner, "/" if name == "div_" else "*", args[0], at)
+    elif name == "zero_":
+        zero_gradient(run, owner, at)
+    elif name in ("clamp_", "clip_"):
+        run.emit(Kind.CLIP, at, optimizer_of(run, owner.model))
+    elif name.endswith("_") and not name.endswith("__"):
+        run.emit(Kind.OPAQUE, at)
+    elif name in ("detach", "float", "clone", "data"):
+        return owner if name == "detach" else Symbol("gradient", Origin.DATA)
+    return Symbol(f"grad.{name}()", Origin.DATA)
+
+
+def zero_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
+    """`p.grad = None` or `p.grad.zero_()`."""
+    run.emit(Kind.ZERO_GRAD, at, optimizer_of(run, owner.model), detail=_discards(run))
+
+
+def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Span) -> None:
+    """Gradients multiplied or divided by hand: a division by the window, a loss scale taken out, or a clip."""
+    optimizer = optimizer_of(run, owner.model)
+    text = text_of(factor)
+    if op == "*" and _CLIP_FACTOR.search(text):
+        run.emit(Kind.CLIP, at, optimizer)
+        return
+    value = arithmetic.number(run, factor)
+    if value:
+        run.emit(Kind.DIVIDE, at, optimizer, weight=Fraction(value) if op == "*" else 1 / Fraction(value))
+        return
+    inverse = text[4:] if text.startswith("1 / ") else None
+    symbol = text if op == "/" else inverse
+    run.emit(Kind.DIVIDE, at, optimizer, factors=frozenset({symbol} if symbol else ()))
+
+
+def _container(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) -> Value:
+    if isinstance(owner, list):
+        if name == "append" and args and len(owner) < 256:
+            owner.append(args[0])
+        elif name == "extend" and args and isinstance(args[0], (list, tuple)):
+            owner.extend(args[0][:256])
+        elif name == "clear":
+            owner.clear()
+        return None
+    if name in ("values", "keys", "items"):
+        return list(getattr(owner, name)())
+    if name in ("get", "pop") and args and isinstance(args[0], (str, int)):
+        return owner.get(args[0], args[1] if len(args) > 1 else None)
+    if name == "update" and args and isinstance(args[0], dict):
+        owner.update(args[0])
+    return Symbol("dict item", Origin.OPAQUE)
+
+

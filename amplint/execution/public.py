@@ -1,0 +1,184 @@
+"""Calls of public functions, by the qualified name that the imports give: torch's constructors and functions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+from amplint.dialects import DIALECTS
+from amplint.dialects.dialect import Role
+from amplint.execution import horizon, methods, symbols
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Criterion,
+    Gradient,
+    Loss,
+    Optimizer,
+    Origin,
+    Parameters,
+    Scaler,
+    Stream,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+Keywords = dict[str, Value]
+
+_MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.items()}
+_EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.items()}
+_LOSSES = frozenset(chain.from_iterable(dialect.losses for dialect in DIALECTS))
+_TRANSPARENT = frozenset(chain.from_iterable(dialect.transparent for dialect in DIALECTS))
+_GOVERNS = frozenset(chain.from_iterable(dialect.governs for dialect in DIALECTS))
+_SAFE = ("torch.cuda.", "torch.distributed.", "os.", "sys.", "torch.device", "torch.backends.", "torch.version")
+
+
+def role_of(name: str) -> Role | None:
+    """What a public constructor makes, None when no dialect says."""
+    if name in _MAKES:
+        return _MAKES[name]
+    module, _, last = name.rpartition(".")
+    return _MAKES.get(f"{module}.*") if last[:1].isupper() else None
+
+
+def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """The value of calling a public name."""
+    role = role_of(name)
+    if role is not None:
+        return _made(run, role, name, args, keywords, at)
+    if name in _EVENTS:
+        return _event(run, _EVENTS[name], args, keywords, at)
+    if name in _LOSSES:
+        return symbols.loss_of(Criterion(_averaged(keywords)))
+    if name in _TRANSPARENT:
+        return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(run, args, keywords, at)
+    return _unknown(run, name, args, keywords, at)
+
+
+def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    governed = name.partition(".")[0] in _GOVERNS
+    if not governed:
+        if name.startswith("torch."):
+            return _tensor(name, args, keywords)
+        return symbols.call(run, Symbol(name.lstrip("."), Origin.RUN), args, keywords, at)
+    inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
+    return Symbol(f"{name}({inner})", Origin.RUN, governed=True)
+
+
+def _tensor(name: str, args: list[Value], keywords: Keywords) -> Value:
+    """A torch function: unknown, computed from data unless it asks the machine."""
+    inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
+    origin = Origin.RUN if name.startswith(_SAFE) else Origin.DATA
+    return Symbol(f"{name}({inner})", origin)
+
+
+def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    short = name.rpartition(".")[2]
+    if role is Role.OPTIMIZER:
+        return _optimizer(run, short, args, keywords, at)
+    if role is Role.SCALER:
+        made = Scaler(run.name("scaler"), keywords.get("enabled", True))
+        return made
+    if role is Role.SCHEDULER:
+        return horizon.scheduler(run, short, args, keywords, at)
+    return Criterion(_averaged(keywords))
+
+
+def _averaged(keywords: Keywords) -> bool | None:
+    reduction = keywords.get("reduction", "mean")
+    return reduction == "mean" if isinstance(reduction, str) else None
+
+
+def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:
+    handed = args[0] if args else keywords.get("params")
+    made = Optimizer(run.name("optimizer"), short, _models(handed))
+    run.optimizers[made.key] = made
+    decay = keywords.get("weight_decay", 0)
+    run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "no" if decay == 0 else "yes"})
+    return made
+
+
+def _models(value: Value) -> frozenset[str]:
+    """The models whose parameters an optimizer is given, by their text; none when that is not known."""
+    if isinstance(value, Parameters):
+        return frozenset({value.model} if value.model else ())
+    if isinstance(value, (list, tuple)):
+        return frozenset().union(*(_models(item) for item in value))
+    if isinstance(value, dict):
+        return _models(value.get("params"))
+    if isinstance(value, Stream):
+        return _models(value.item(0))
+    return frozenset()
+
+
+def _event(run: Run, kind: Kind, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    handed = args[0] if args else keywords.get("parameters")
+    models = _models(handed)
+    optimizer = methods.optimizer_of(run, next(iter(models))) if len(models) == 1 else None
+    limit = args[1] if len(args) > 1 else keywords.get("max_norm", keywords.get("clip_value"))
+    if isinstance(handed, Symbol) and handed.governed:
+        run.emit(Kind.OPAQUE, at)
+        return Symbol("norm", Origin.DATA)
+    run.emit(kind, at, optimizer, detail={"limit": text_of(limit)} if limit is not None else {})
+    return Symbol("norm", Origin.DATA)
+
+
+def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    value = args[0] if args else None
+    return value if isinstance(value, Loss) else Loss(Fraction(1))
+
+
+def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    return Loss(None)
+
+
+def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    handed = args[0] if args else keywords.get("tensors")
+    for value in handed if isinstance(handed, (list, tuple)) else [handed]:
+        methods.back_propagate(run, value if isinstance(value, Loss) else Loss(None), at)
+    return Symbol("None")
+
+
+def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
+
+
+def _cycle(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`cycle(range(N))`: its elements again and again, as many as the model has batches."""
+    from amplint.execution import builtins, calls
+
+    inner = calls.stream_of(run, args[0] if args else None)
+    length = inner.length if inner.length is not None else builtins.length_of(run, inner)
+    return Stream(lambda index: inner.item(index % max(length, 1)), batches=True)
+
+
+def _scale_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    return Symbol("scaled_loss", Origin.OPAQUE, governed=True)
+
+
+_SPECIAL: dict[str, Any] = {
+    "torch.mean": _mean,
+    "torch.sum": _sum,
+    "torch.autograd.backward": _backward,
+    "functools.partial": _partial,
+    "itertools.cycle": _cycle,
+    "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),
+    "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy", Origin.OPAQUE),
+    "math.ceil": lambda run, args, keywords, at: args[0] if args else Symbol("math.ceil()"),
+    "math.floor": lambda run, args, keywords, at: args[0] if args else Symbol("math.floor()"),
+}
+
+
+def _first(args: list[Value]) -> int:
+    return args[0] if args and isinstance(args[0], int) else 0
+
+
+def is_gradient(value: Value) -> bool:
+    """Whether a value is a parameter's gradient."""
+    return isinstance(value, Gradient)

@@ -1,0 +1,163 @@
+"""One run of a program: its decisions, its trace, and where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from amplint.execution.values import Optimizer, Origin, Scaler, Scheduler, Symbol, Value
+from amplint.flow import program as ir
+from amplint.protocol.events import Event, Gate, Kind, Site
+
+WINDOW = 3
+"""The length of a window whose length is a symbol: it has a first micro-step, a middle and a boundary."""
+
+MAX_STATEMENTS = 60_000
+MAX_DEPTH = 14
+MAX_ITERATIONS = 200
+
+
+class Cut(Exception):
+    """The run has taken more steps than it may."""
+
+
+class Again(Exception):
+    """Something was learned that changes the model (a window's length): the run has to start again."""
+
+
+@dataclass
+class Model:
+    """The sizes that symbols are given. It only ever learns, so that restarts come to an end."""
+
+    windows: set[str] = field(default_factory=set)
+    longest: int = WINDOW
+    tail: bool = True
+
+    @property
+    def batches(self) -> int:
+        """The number of batches in an epoch: two windows, and a tail unless the program rules it out."""
+        return 2 * self.longest + self.tail
+
+    def learn_window(self, text: str) -> None:
+        """Takes a symbol for the length of a window. Raises Again when that is new."""
+        if text not in self.windows:
+            self.windows.add(text)
+            raise Again
+
+    def learn_length(self, length: int) -> None:
+        """Makes an epoch long enough for two windows of a literal length. Raises Again when that is new."""
+        if self.longest < length <= MAX_ITERATIONS // 4:
+            self.longest = length
+            raise Again
+
+    def learn_no_tail(self) -> None:
+        """Makes the window divide the epoch. Raises Again when that is new."""
+        if self.tail:
+            self.tail = False
+            raise Again
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A condition over symbols, and how it was decided for this run."""
+
+    key: str
+    value: bool
+    origin: Origin
+
+
+@dataclass
+class Run:
+    """The state of one run."""
+
+    program: ir.Program
+    model: Model
+    forced: dict[str, bool] = field(default_factory=dict)
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    equal: dict[str, str] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    stack: list[Site] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+    loop_gate: Gate | None = None
+    optimizers: dict[str, Optimizer] = field(default_factory=dict)
+    objects: dict[tuple[str, str], Value] = field(default_factory=dict)
+    executed: set[int] = field(default_factory=set)
+    tick: int = 0
+    last_batch: bool = False
+    in_batches: int = 0
+    made: int = 0
+    statements: int = 0
+
+    @property
+    def choices(self) -> dict[str, bool]:
+        """What was decided, in the order in which it was first asked."""
+        return {decision.key: decision.value for decision in self.decisions.values()}
+
+    def site(self, at: ir.Span) -> Site:
+        """A span of the program as a site."""
+        return Site(self.program.path, *at)
+
+    def count(self) -> None:
+        """Counts a statement. Raises Cut when the run has become too long."""
+        self.statements += 1
+        if self.statements > MAX_STATEMENTS:
+            raise Cut
+
+    def name(self, base: str) -> str:
+        """A key that no other object of this run has."""
+        self.made += 1
+        return f"{base}#{self.made}"
+
+    def decide(self, key: str, origin: Origin, default: bool = True) -> bool:
+        """The value of a condition for this run; the same each time it is asked."""
+        if key not in self.decisions:
+            self.decisions[key] = Decision(key, self.forced.get(key, default), origin)
+        return self.decisions[key].value
+
+    def equals(self, left: str, right: str, origin: Origin) -> bool:
+        """Whether a symbol is equal to a constant in this run: to one constant at most."""
+        if left in self.equal:
+            return self.equal[left] == right
+        answer = self.decide(f"{left} == {right}", origin)
+        if answer:
+            self.equal[left] = right
+        return answer
+
+    def emit(
+        self,
+        kind: Kind,
+        at: ir.Span,
+        optimizer: Optimizer | None = None,
+        scaler: Scaler | None = None,
+        scheduler: Scheduler | None = None,
+        weight: Fraction | None = None,
+        **rest: Any,
+    ) -> None:
+        """Adds an event to the trace. What belongs to a governed optimizer is not ours to judge."""
+        if optimizer is not None and optimizer.governed:
+            return
+        event = Event(
+            kind,
+            self.site(at),
+            optimizer.key if optimizer else None,
+            scaler.key if scaler else None,
+            scheduler.key if scheduler else None,
+            weight,
+            gate=self._gate(kind),
+            stack=tuple(self.stack),
+            **rest,
+        )
+        self.events.append(event)
+
+    def _gate(self, kind: Kind) -> Gate | None:
+        if self.gates:
+            return self.gates[-1]
+        if kind in (Kind.STEP, Kind.SCALER_STEP) and self.loop_gate is not None:
+            return self.loop_gate
+        return None
+
+
+def is_symbol(value: Value) -> bool:
+    """Whether a value is not known."""
+    return isinstance(value, Symbol)

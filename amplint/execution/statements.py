@@ -1,0 +1,269 @@
+"""What a statement does. A jump is a value: None to go on, or one of the signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amplint.execution import arithmetic, attributes, calls, loops, methods
+from amplint.execution.expressions import element, evaluate
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Class,
+    Condition,
+    Function,
+    Gated,
+    Gradient,
+    Loss,
+    Origin,
+    Public,
+    Scope,
+    Symbol,
+    Value,
+)
+from amplint.flow import program as ir
+from amplint.protocol.events import Gate, Kind
+
+BREAK = "break"
+CONTINUE = "continue"
+RAISE = "raise"
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A `return` with its value."""
+
+    value: Value
+
+
+Signal = str | Returned | None
+
+
+def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
+    """Runs statements until one of them jumps."""
+    for node in body:
+        run.count()
+        signal = _EXECUTORS[type(node)](run, scope, node)
+        if signal is not None:
+            return signal
+    return None
+
+
+def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
+    """`target = value`."""
+    if isinstance(target, ir.Name):
+        scope.bind(target.name, named(value, target.name))
+    elif isinstance(target, ir.Attr):
+        owner = evaluate(run, scope, target.owner)
+        if target.name == "grad":
+            _assign_gradient(run, owner, value, target.at)
+        else:
+            attributes.write(run, owner, target.name, named(value, f"self.{target.name}"))
+    elif isinstance(target, ir.Display):
+        _unpack(run, scope, target, value)
+    elif isinstance(target, ir.Item):
+        _assign_item(run, scope, target, value)
+
+
+def named(value: Value, name: str) -> Value:
+    """A value as it is known once it has a name: what a call returned is called by the name it was given."""
+    if isinstance(value, Symbol) and value.text.endswith(")") and not value.offset:
+        return replace(value, text=name)
+    return value
+
+
+def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:
+    gradient = attributes.read(run, owner, "grad")
+    if not isinstance(gradient, Gradient):
+        return
+    if value is None:
+        methods.zero_gradient(run, gradient, at)
+    elif not isinstance(value, Gradient):
+        run.emit(Kind.OPAQUE, at)
+
+
+def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
+    owner, index = evaluate(run, scope, target.owner), evaluate(run, scope, target.index)
+    if isinstance(owner, dict) and isinstance(index, (str, int)):
+        owner[index] = value
+    elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
+        owner[index] = value
+
+
+def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
+    value = arithmetic.resolve(run, value)
+    known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
+    for index, item in enumerate(target.items):
+        part = known[index] if known is not None else _part(value, index, item)
+        assign(run, scope, item, part)
+
+
+def _part(value: Value, index: int, target: ir.Expr) -> Value:
+    """One of several values that a call returned; of a governed call they carry the name that they are given."""
+    if isinstance(value, Loss):
+        return value if index == 0 else Symbol("output", Origin.DATA)
+    if isinstance(value, Symbol) and isinstance(target, (ir.Name, ir.Attr)):
+        return replace(value, text=target.name, offset=0)
+    return element(value, str(index))
+
+
+def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
+    value = evaluate(run, scope, node.value)
+    _note_late_division(run, node.value, value, scope)
+    assign(run, scope, node.target, value)
+    return None
+
+
+def _note_late_division(run: Run, node: ir.Expr, value: Value, scope: Scope) -> None:
+    """A loss that has already been back-propagated is divided by the window: that changes nothing any more."""
+    if isinstance(node, ir.Binary) and node.op == "/" and isinstance(value, Loss) and value.trail.backed:
+        if value.divisor is not None:
+            run.emit(Kind.LOSS_DIVIDED, node.at)
+
+
+def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
+    value = evaluate(run, scope, node.value)
+    if isinstance(node.target, ir.Attr) and (gradient := _gradient(run, scope, node.target)) is not None:
+        methods.change_gradient(run, gradient, node.op, value, node.at)
+        return None
+    before = evaluate(run, scope, node.target)
+    if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not before.offset:
+        before = 0 if before.origin is not Origin.DATA else before  # a counter that nobody set starts at 0
+    operation = ir.Binary(node.at, node.op, node.target, node.value)
+    after = arithmetic.binary(run, operation, before, value)
+    if node.op == "/" and isinstance(before, Loss) and before.trail.backed and isinstance(after, Loss) and after.divisor:
+        run.emit(Kind.LOSS_DIVIDED, node.at)
+    assign(run, scope, node.target, after)
+    return None
+
+
+def _gradient(run: Run, scope: Scope, target: ir.Attr) -> Gradient | None:
+    """The gradient that an assignment to `p.grad` or `p.grad.data` changes."""
+    if target.name == "data" and isinstance(target.owner, ir.Attr):
+        target = target.owner
+    if target.name != "grad":
+        return None
+    found = attributes.read(run, evaluate(run, scope, target.owner), "grad")
+    return found if isinstance(found, Gradient) else None
+
+
+def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
+    value = evaluate(run, scope, node.value)
+    call = node.value
+    if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "scale":
+        if isinstance(value, Loss) and value.scaler is not None:
+            run.emit(Kind.DISCARD, node.at, scaler=value.scaler)
+    return None
+
+
+def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
+    test = evaluate(run, scope, node.test)
+    if _rules_out_a_tail(run, node, test):
+        run.model.learn_no_tail()
+    if node.leaves and isinstance(arithmetic.resolve(run, test), (Symbol, Condition)):
+        return None if not node.orelse else execute(run, scope, node.orelse)
+    taken = loops.boundary(run, test, node) if node.gates else None
+    if taken is None:
+        taken = arithmetic.truth(run, test)
+    elif not isinstance(test, Gated):
+        test = Gated(taken, None)
+    if taken:
+        with calls.gate(run, test, node.at):
+            return execute(run, scope, node.body)
+    with calls.gate(run, test, node.at):
+        signal = execute(run, scope, node.orelse)
+    if isinstance(test, Gated) and _jumps(node.body):
+        run.gates.append(Gate(test.site or run.site(node.at), test.length))
+    return signal
+
+
+def _rules_out_a_tail(run: Run, node: ir.If, test: Value) -> bool:
+    """`if len(loader) % N: raise` says that the window divides the epoch."""
+    raises = len(node.body) == 1 and isinstance(node.body[0], ir.Leave) and node.body[0].how == "raise"
+    return raises and isinstance(test, (int, Gated)) and run.model.tail and arithmetic.truth(run, test)
+
+
+def _jumps(body: tuple[ir.Stmt, ...]) -> bool:
+    return bool(body) and (
+        isinstance(body[-1], ir.Return) or (isinstance(body[-1], ir.Leave) and body[-1].how == "continue")
+    )
+
+
+def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
+    test = evaluate(run, scope, node.test)
+    if isinstance(test, (int, Gated)) and not arithmetic.truth(run, test):
+        run.model.learn_no_tail()
+    return None
+
+
+def _with(run: Run, scope: Scope, node: ir.With) -> Signal:
+    context = evaluate(run, scope, node.context)
+    if node.target is not None:
+        assign(run, scope, node.target, context)
+    return execute(run, scope, node.body)
+
+
+def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
+    """The body, then what follows it: an exception is not part of the training step."""
+    signal = execute(run, scope, node.body)
+    if signal is None:
+        signal = execute(run, scope, node.orelse)
+    last = execute(run, scope, node.final)
+    return last if last is not None else signal
+
+
+def _function(run: Run, scope: Scope, node: ir.Function) -> Signal:
+    scope.bind(node.name, Function(node, scope))
+    return None
+
+
+def _class(run: Run, scope: Scope, node: ir.Class) -> Signal:
+    made = Class(node, scope, bases=tuple(evaluate(run, scope, base) for base in node.bases))
+    inner = Scope(parent=scope)
+    execute(run, inner, node.body)
+    defaults = any("dataclass" in str(part) for part in node.decorators)
+    for name, value in inner.names.items():
+        if isinstance(value, Function):
+            value.owner = made
+            value.scope = scope
+        elif defaults:
+            value = Symbol(f"{node.name}.{name}")  # a default of a configuration is there to be changed
+        made.attributes[name] = value
+    scope.bind(node.name, made)
+    return None
+
+
+def _import(run: Run, scope: Scope, node: ir.Import) -> Signal:
+    if node.name not in scope.names:  # `try: import a; except: import b as a`: the first one stands
+        scope.bind(node.name, Public(node.qualified))
+    return None
+
+
+def _global(run: Run, scope: Scope, node: ir.Global) -> Signal:
+    scope.elsewhere.update(node.names)
+    return None
+
+
+def _return(run: Run, scope: Scope, node: ir.Return) -> Signal:
+    return Returned(evaluate(run, scope, node.value) if node.value is not None else None)
+
+
+_EXECUTORS: dict[type, Callable[[Run, Scope, Any], Signal]] = {
+    ir.Assign: _assign,
+    ir.Augment: _augment,
+    ir.Do: _do,
+    ir.If: _if,
+    ir.For: loops.for_loop,
+    ir.While: loops.while_loop,
+    ir.With: _with,
+    ir.Try: _try,
+    ir.Return: _return,
+    ir.Leave: lambda run, scope, node: node.how,
+    ir.Assert: _assert,
+    ir.Import: _import,
+    ir.Global: _global,
+    ir.Function: _function,
+    ir.Class: _class,
+}
+

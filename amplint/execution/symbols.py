@@ -1,0 +1,229 @@
+"""Calling what is not known: guessed only as far as its name and its use in the module say, and never further."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Criterion,
+    Loss,
+    Optimizer,
+    Origin,
+    Scaler,
+    Scheduler,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+_CRITERION = re.compile(r"(?i)^(?!(compute|get|calc|calculate|train|forward|eval|make|build|update|log|print)_)\w*(crit(erion)?\w*|loss_?(fn|fun|func|function|f|module|layer)?|objective)(_?\w{1,3})?$")
+_MODEL = re.compile(
+    r"(?i)(model|net(work)?|module|ddp|gpt|llm|bert|encoder|decoder|student|generator|discriminator|learner|policy|unet|vae)"
+    r"\w*$|^(net|model)\w*$"
+)
+_LOSS_CLASS = re.compile(r"(?i)loss|criterion|objective")
+_HARMLESS = re.compile(
+    r"(?i)lr|learning_?rate|save|checkpoint|ckpt|log|sched|warm_?up|state|print|summary|count|describe|repr|str$|len|"
+    r"info|load|resume|hasattr|getattr|isinstance|type|id$|adjust|set_|get_|watch|format"
+)
+_HIDDEN = re.compile(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|train_(batch|one)|scale_loss")
+_SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scaler$")
+_TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
+_SCHEDULER = re.compile(r"(?i)sched|^lr_?s|_lr$|warmup")
+_OPTIMIZER = re.compile(r"(?i)optim|(^|_)opts?([_\d]|$)")
+_KEEPS_LOSS = re.compile(r"(?i)reduce|gather|sync|all_|mean|to$|cuda|float|item")
+
+
+def is_loss_name(name: str) -> bool:
+    """Whether a class is called a loss."""
+    return bool(_LOSS_CLASS.search(name))
+
+
+def is_model(run: Run, symbol: Symbol) -> bool:
+    """Whether a symbol is called, or used as, a model."""
+    used = run.program.usage.get(symbol.name, frozenset())
+    return bool(_MODEL.search(symbol.name)) or bool(used & {"parameters", "train", "eval", "named_parameters"})
+
+
+def loss_of(criterion: Criterion) -> Loss:
+    """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
+    return Loss(Fraction(1) if criterion.averaged else None)
+
+
+def play(run: Run, value: Value, role: str) -> Value:
+    """The object that a symbol stands for in a role; the same object each time."""
+    if not isinstance(value, Symbol):
+        return value
+    key = (role, text_of(value))
+    if key not in run.objects:
+        run.objects[key] = _made(role, value)
+        if role == "optimizer":
+            run.optimizers[value.text] = run.objects[key]
+    return run.objects[key]
+
+
+def _made(role: str, symbol: Symbol) -> Value:
+    if role == "optimizer":
+        return Optimizer(symbol.text, governed=symbol.governed)
+    if role == "scaler":
+        return Scaler(symbol.text)
+    return Scheduler(symbol.text)
+
+
+def role_of(run: Run, symbol: Symbol) -> str | None:
+    """`optimizer`, `scaler` or `scheduler`, by use in the module and by name; None when neither says."""
+    used = run.program.usage.get(symbol.name, frozenset())
+    if symbol.origin is Origin.DATA and not symbol.text.endswith("[*]"):
+        return None
+    if ("unscale_" in used or ("scale" in used and used & {"step", "update"})) and "zero_grad" not in used:
+        return None if _TENSOR_SCALERS.search(symbol.name) else "scaler"
+    if _SCALER.search(symbol.name) and "step" in used and not _TENSOR_SCALERS.search(symbol.name):
+        return "scaler"
+    if "step" in used and _SCHEDULER.search(symbol.name):
+        return "scheduler"
+    if ("zero_grad" in used and "step" in used) or _OPTIMIZER.search(symbol.name):
+        return "optimizer"
+    return None
+
+
+def call(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """A call of a symbol, or of an attribute of one: a method of a role, a criterion, a model, or nothing known."""
+    owner, _, method = func.text.rpartition(".")
+    if owner:
+        found = _method(run, func, owner, method, args, keywords, at)
+        if found is not None:
+            return found
+    return _plain(run, func, args, keywords, at)
+
+
+def _method(
+    run: Run, func: Symbol, owner: str, method: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
+) -> Value:
+    from amplint.execution import methods
+
+    symbol = replace(func, text=owner)
+    if method == "backward":
+        return _backward(run, symbol, args, keywords, at)
+    role = role_of(run, symbol)
+    if method == "step" and role is None and args and _plays(run, args[0]) == "optimizer":
+        role = "scaler"
+    if role is not None and method in methods.OF_ROLE[role]:
+        return methods.call_named(run, play(run, symbol, role), method, args, keywords, at)
+    if method == "zero_grad":
+        methods.zero_model(run, text_of(symbol), at)
+        return Symbol("None")
+    if method in ("clip_grad_norm_", "clip_grad_norm") and not args[1:]:
+        run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)))
+        return Symbol("norm", Origin.DATA)
+    if method in ("parameters", "named_parameters"):
+        from amplint.execution.values import Parameters
+
+        return Parameters(text_of(symbol))
+    if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
+        return _reduced(symbol, method)
+    return None
+
+
+_TENSOR_METHODS = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
+
+
+def _reduced(symbol: Symbol, method: str) -> Value:
+    if method == "mean":
+        return Loss(Fraction(1))
+    if method == "sum":
+        return Loss(None)
+    if method in ("item", "detach"):
+        return Symbol(f"{symbol.text}.{method}()", Origin.DATA)
+    return symbol
+
+
+def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """`x.backward()`: a loss of its own, or a framework's backward that is handed one."""
+    handed = [value for value in (*args, *keywords.values()) if isinstance(value, (Loss, Symbol)) and _lossy(value)]
+    if handed or symbol.governed:
+        run.emit(Kind.OPAQUE, at)
+        return Symbol("None")
+    weight = Fraction(1) if symbol.forward else None
+    run.loop_gate = None
+    run.emit(Kind.BACKWARD, at, weight=weight, scaled=_scaled(symbol))
+    return Symbol("None")
+
+
+def _scaled(symbol: Symbol) -> bool | None:
+    """A symbol called scaled may have been scaled anywhere; another one was not."""
+    return None if "scaled" in symbol.name or symbol.origin is Origin.OPAQUE and "scale" in symbol.text else False
+
+
+def _lossy(value: Value) -> bool:
+    return isinstance(value, Loss) or "loss" in text_of(value).lower() or (isinstance(value, Symbol) and value.forward)
+
+
+def _plays(run: Run, value: Value) -> str | None:
+    if isinstance(value, Optimizer):
+        return "optimizer"
+    return role_of(run, value) if isinstance(value, Symbol) else None
+
+
+def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    hand_over(run, func.text, args, keywords, at)
+    if _CRITERION.search(func.name) and func.name != "backward":
+        return Loss(Fraction(1)) if (args or keywords) else Symbol(func.text + "()", Origin.OPAQUE)
+    if is_model(run, func):
+        return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed)
+    values = (*args, *keywords.values())
+    losses = [value for value in values if isinstance(value, Loss)]
+    if losses and _KEEPS_LOSS.search(func.name):
+        return losses[0]
+    data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
+    known = func.origin is Origin.RUN and all(_constant(value) for value in values)
+    origin = Origin.DATA if data else Origin.RUN if known and func.origin is Origin.RUN else Origin.OPAQUE
+    inner = ", ".join(text_of(value) for value in values)[:60]
+    return Symbol(f"{func.text}({inner})", origin, governed=func.governed)
+
+
+def _constant(value: Value) -> bool:
+    return isinstance(value, (str, int, float, type(None), Fraction)) or (
+        isinstance(value, Symbol) and value.origin is Origin.RUN
+    )
+
+
+def hand_over(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> None:
+    """Code that cannot be followed is handed an optimizer, a scaler or a loss: what it does with them is not known."""
+    short = name.rpartition(".")[2]
+    values = [inner for value in (*args, *keywords.values()) for inner in _flat(value)]
+    roles = [(value, _plays(run, value) or _kind(value)) for value in values]
+    hidden = bool(_HIDDEN.search(short)) and not _HARMLESS.search(short)
+    for value, role in roles:
+        if role == "optimizer" and (hidden or not _HARMLESS.search(short)):
+            run.emit(Kind.OPAQUE, at, play(run, value, "optimizer"))
+        elif role == "scaler" and not _HARMLESS.search(short):
+            run.emit(Kind.OPAQUE, at)
+    if hidden and not any(role == "optimizer" for _, role in roles):
+        run.emit(Kind.OPAQUE, at)
+
+
+def _flat(value: Value) -> list[Value]:
+    if isinstance(value, (list, tuple)):
+        return [inner for item in value for inner in _flat(item)]
+    if isinstance(value, dict):
+        return [inner for item in value.values() for inner in _flat(item)]
+    return [value]
+
+
+def _kind(value: Value) -> str | None:
+    return "scaler" if isinstance(value, Scaler) else None
+
+
+def hand_over_if_lost(
+    run: Run, node: ir.Function | ir.Lambda, args: list[Value], keywords: dict[str, Value], at: ir.Span
+) -> None:
+    """A function of the program that is not run although it acts (recursion too deep) is code not followed."""
+    from amplint.execution.run import MAX_DEPTH
+
+    if isinstance(node, ir.Function) and node.relevant and len(run.stack) >= MAX_DEPTH:
+        run.emit(Kind.OPAQUE, at)

@@ -1,0 +1,306 @@
+"""What a name can hold while a program runs on the model.
+
+Plain Python numbers, strings, None, lists, tuples and dicts stand for themselves. Everything else is one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from amplint.flow import program as ir
+from amplint.protocol.events import Site
+
+Value = Any
+
+
+class Origin(Enum):
+    """Where an unknown value comes from, which says whether it can change while a loop runs."""
+
+    RUN = "set before the loop: arguments, configuration, the machine"
+    DATA = "computed from batches"
+    OPAQUE = "returned by code that could not be followed"
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A value that is not known, by its canonical text.
+
+    `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
+    `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
+    counts (`batches`, `divided` by the window).
+    """
+
+    text: str
+    origin: Origin = Origin.RUN
+    offset: int = 0
+    forward: bool = False
+    governed: bool = False
+    tags: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The last part of the text, without indexes: `accum` of `self.args.accum`, `optimizers` of `optimizers[*]`."""
+        return self.text.rpartition(".")[2].partition("[")[0] or self.text
+
+
+class Length(int):
+    """The length of a window: a symbol that the model gives a small value, or a literal. `name` is how it is spelled."""
+
+    name: str
+    tags: frozenset[str]
+
+    def __new__(cls, value: int, name: str) -> Length:
+        made = super().__new__(cls, value)
+        made.name = name
+        made.tags = frozenset({"window"})
+        return made
+
+
+class Count(int):
+    """A whole number that counts something: batches of the loader, perhaps divided by the window."""
+
+    tags: frozenset[str]
+
+    def __new__(cls, value: int, tags: frozenset[str]) -> Count:
+        made = super().__new__(cls, value)
+        made.tags = tags
+        return made
+
+
+class Remainder(int):
+    """`counter % window`: comparing it tells where in the window a micro-step is."""
+
+    length: str
+
+    def __new__(cls, value: int, length: str) -> Remainder:
+        made = super().__new__(cls, value)
+        made.length = length
+        return made
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A truth that says whether this micro-step is the boundary of a window. `site`: the call that passed it on."""
+
+    value: bool
+    length: str | None
+    site: Site | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A truth that depends on symbols and has not been asked for yet."""
+
+    op: str
+    parts: tuple[Value, ...]
+    at: ir.Span = ir.NOWHERE
+
+
+@dataclass
+class Trail:
+    """What has happened to a loss and everything derived from it."""
+
+    backed: bool = False
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss: the factor between the criterion's mean and it, None when not known."""
+
+    weight: Fraction | None
+    factors: frozenset[str] = frozenset()
+    scaler: Scaler | None = None
+    divisor: str | None = None
+    trail: Trail = field(default_factory=Trail, compare=False)
+
+    def times(self, factor: Value, text: str) -> Loss:
+        """The loss multiplied by a number, or by a symbol of which only the text is known."""
+        if isinstance(factor, (int, Fraction)):
+            weight = None if self.weight is None else self.weight * factor
+            return replace(self, weight=weight)
+        return replace(self, factors=self.factors | {text})
+
+
+@dataclass(eq=False)
+class Optimizer:
+    """A torch optimizer, or what is used as one."""
+
+    key: str
+    algorithm: str | None = None
+    models: frozenset[str] = frozenset()
+    governed: bool = False
+
+
+@dataclass(eq=False)
+class Scaler:
+    """A gradient scaler. `enabled` is decided when it is first used."""
+
+    key: str
+    enabled: Value = True
+
+
+@dataclass(eq=False)
+class Scheduler:
+    """A learning-rate scheduler and the optimizer that it drives."""
+
+    key: str
+    optimizer: Optimizer | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A loss function object; `averaged` is False for reduction='sum' or 'none', None when not known."""
+
+    averaged: bool | None = True
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a model, by the model's canonical text; None when not known."""
+
+    model: str | None
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The gradient of some parameter of a model."""
+
+    model: str | None
+
+
+@dataclass(frozen=True)
+class Public:
+    """A public name that an import binds, such as `torch.optim.AdamW`."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Function:
+    """A function of the program, with the scope that it was defined in."""
+
+    node: ir.Function | ir.Lambda
+    scope: Scope
+    owner: Class | None = None
+
+
+@dataclass(eq=False)
+class Class:
+    """A class of the program."""
+
+    node: ir.Class
+    scope: Scope
+    attributes: dict[str, Value] = field(default_factory=dict)
+    bases: tuple[Value, ...] = ()
+
+
+@dataclass(eq=False)
+class Instance:
+    """An object of a class of the program."""
+
+    klass: Class
+    attributes: dict[str, Value] = field(default_factory=dict)
+    text: str = "self"
+    pending: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A function of the program bound to its first argument."""
+
+    function: Function
+    instance: Value
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A method of something that is not of the program: `scaler.step`."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True)
+class Super:
+    """`super()` inside a method."""
+
+    instance: Value
+    klass: Class
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Something to iterate over, of a length that is perhaps not known.
+
+    `item(i)` is the i-th value. `length` None: as long as the model says. `bound`: the symbol that the length was
+    written as. `batches`: it is a loader's batches, not a count.
+    """
+
+    item: Callable[[int], Value]
+    length: int | None = None
+    bound: Symbol | None = None
+    batches: bool = False
+
+
+@dataclass(eq=False)
+class Scope:
+    """The names of a function call or of the module."""
+
+    names: dict[str, Value] = field(default_factory=dict)
+    parent: Scope | None = None
+    elsewhere: set[str] = field(default_factory=set)
+    function: Function | None = None
+    instance: Value = None
+
+    def find(self, name: str) -> Scope | None:
+        """The nearest scope that binds a name."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope
+            scope = scope.parent
+        return None
+
+    def bind(self, name: str, value: Value) -> None:
+        """Binds a name here, or where a `global` or `nonlocal` says."""
+        if name in self.elsewhere and self.parent is not None:
+            (self.parent.find(name) or self._outermost()).names[name] = value
+        else:
+            self.names[name] = value
+
+    def _outermost(self) -> Scope:
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+
+NUMBER = (int, float, Fraction)
+
+
+def text_of(value: Value) -> str:
+    """A canonical text: equal for equal values, and readable."""
+    if isinstance(value, Symbol):
+        return value.text if not value.offset else f"{value.text} {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
+    if isinstance(value, Public):
+        return value.name
+    if isinstance(value, Bound):
+        return f"{text_of(value.owner)}.{value.name}"
+    if isinstance(value, (Optimizer, Scaler, Scheduler)):
+        return value.key
+    if isinstance(value, Parameters):
+        return f"{value.model or 'model'}.parameters()"
+    if isinstance(value, Instance):
+        return value.text
+    if isinstance(value, Condition):
+        return f" {value.op} ".join(text_of(part) for part in value.parts) if len(value.parts) > 1 else (
+            f"{value.op} {text_of(value.parts[0])}"
+        )
+    if isinstance(value, (str, bool, type(None), *NUMBER)):
+        return repr(value)
+    return type(value).__name__.lower()

@@ -1,0 +1,72 @@
+"""The values that travel from the analysis to a report: Place, Witness, Edit, Fix, Finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(str, Enum):
+    """How sure a reviewer would be: an `error` blocks the change, a `warning` is worth saying."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A span of source text. Rows and columns count from 1, columns in Unicode characters, the end is exclusive.
+
+    In a notebook `cell` counts all cells from 1 and `row` is within the cell; elsewhere `cell` is None.
+    """
+
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+    cell: int | None = None
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One earlier event on the path that shows a mistake, such as the backward that gave the gradients their scale."""
+
+    place: Place
+    what: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the text of `place` by `content`."""
+
+    place: Place
+    content: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """What would put a finding right. `applicability` is `safe`, `unsafe` or `display`, as in ruff."""
+
+    applicability: str
+    message: str
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One mistake at one place: what happens to the numbers (`message`) and what to do about it (`advice`)."""
+
+    filename: str
+    place: Place
+    code: str
+    severity: Severity
+    message: str
+    advice: str = ""
+    witness: tuple[Witness, ...] = ()
+    fix: Fix | None = None
+
+    @property
+    def order(self) -> tuple[str, int, int, int, str, str]:
+        """The sort key of every report: file, cell, row, column, rule, message."""
+        place = self.place
+        return (self.filename, place.cell or 0, place.row, place.column, self.code, self.message)

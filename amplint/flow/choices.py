@@ -1,0 +1,40 @@
+"""Which assignments of run constants a program is run under.
+
+A run decides each condition over symbols once, when it first meets it. The runs of a program form a tree; it is
+visited breadth first, so that runs that differ from the first one in few decisions come first, and up to a limit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+MAX_RUNS = 96
+
+
+class Decided(Protocol):
+    """A run, as far as choosing the next one needs to know it."""
+
+    @property
+    def choices(self) -> dict[str, bool]:
+        """What was decided, in the order in which it was first asked."""
+
+
+R = TypeVar("R", bound=Decided)
+
+
+def all_runs(play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS) -> tuple[list[R], bool]:
+    """One run per assignment, and whether that was all of them."""
+    runs: list[R] = []
+    waiting: deque[dict[str, bool]] = deque([{}])
+    while waiting and len(runs) < limit:
+        forced = waiting.popleft()
+        run = play(forced)
+        runs.append(run)
+        path: dict[str, bool] = {}
+        for key, value in run.choices.items():
+            if key not in forced:
+                waiting.append({**path, key: not value})
+            path[key] = value
+    return runs, not waiting

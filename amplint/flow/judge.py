@@ -1,0 +1,119 @@
+"""Feeds traces to the protocol and asks the rules of every moment.
+
+A finding has to hold whatever the code that could not be followed does: if it is absent from a run that makes the
+same choices of run constants, and the place that it speaks of is reached there, it is dropped. What holds under some
+assignment of run constants stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from amplint.catalogue.rule import Rule, Tier
+from amplint.flow.attribution import attributed
+from amplint.protocol.events import Event, Kind, Site
+from amplint.protocol.state import Moment, State
+
+_PRECISION_FLAG = re.compile(r"(?i)\bamp|amp\b|_amp|fp16|half|scaler|mixed|(?<!b)float16")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run as the judge needs it: its events and its choices.
+
+    `opaque`: choices about what code did that could not be followed. `data`: choices that depend on the batches.
+    `open`: what the gradients held before the first event is not known.
+    """
+
+    events: Sequence[Event]
+    choices: Mapping[str, bool]
+    opaque: frozenset[str] = frozenset()
+    data: frozenset[str] = frozenset()
+    open: bool = False
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A rule broken at a place, with what was known at the moment that showed it."""
+
+    rule: str
+    site: Site
+    mild: bool
+    words: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
+    because: tuple[tuple[Site, str], ...] = field(default=(), compare=False)
+    assumed: tuple[tuple[str, bool], ...] = field(default=(), compare=False)
+
+    @property
+    def key(self) -> tuple[str, Site]:
+        """What makes two breaches the same finding."""
+        return (self.rule, self.site)
+
+
+def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
+    """The breaches that stand, each once, the most serious form of it; sorted by place."""
+    runs = [(trace, _hidden(list(_breaches(trace, rules)), rules)) for trace in traces if not _contradicts(trace)]
+    best: dict[tuple[str, Site], Breach] = {}
+    for trace, found in runs:
+        for breach in found:
+            free = trace.opaque | trace.data if rules[breach.rule].needs_every_path else trace.opaque
+            if _refuted(breach, trace, free, runs):
+                continue
+            known = best.get(breach.key)
+            if known is None or (known.mild and not breach.mild):
+                best[breach.key] = breach
+    return sorted(best.values(), key=lambda breach: (breach.site, breach.rule))
+
+
+def _contradicts(trace: Trace) -> bool:
+    """Whether two flags that both speak of float16 disagree: nobody can know that such a run exists."""
+    values = {value for key, value in trace.choices.items() if _PRECISION_FLAG.search(key)}
+    return len(values) > 1
+
+
+def _breaches(trace: Trace, rules: Mapping[str, Rule]) -> Iterable[Breach]:
+    """Every breach of one run. A rule of a moment is asked before the event takes effect."""
+    state = State(unknown_start=trace.open)
+    state.expect(trace.events)
+    for event in attributed(trace.events):
+        for moment in state.moments(event):
+            for rule in rules.values():
+                if rule.when and rule.breaks(moment):
+                    yield _breach(rule, moment, trace)
+
+
+def _breach(rule: Rule, moment: Moment, trace: Trace) -> Breach:
+    mild = rule.tier is not Tier.ERROR or (rule.milder is not None and rule.milder(moment))
+    because = tuple((moment.last[kind].site, what) for kind, what in rule.because if kind in moment.last)
+    words = {**moment.event.detail, **(rule.words(moment) if rule.words else {})}
+    assumed = tuple(sorted((key, value) for key, value in trace.choices.items()))
+    return Breach(rule.id, rule.site(moment), mild, words, because, assumed)
+
+
+def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
+    """The breaches of a run without those that another one of the same run makes superfluous."""
+    present = {breach.rule for breach in found}
+    hidden = {name for rule in present for name in rules[rule].hides}
+    return [breach for breach in found if breach.rule not in hidden]
+
+
+def _refuted(
+    breach: Breach, trace: Trace, free: frozenset[str], runs: Sequence[tuple[Trace, list[Breach]]]
+) -> bool:
+    """Whether a run that differs only in the choices that are free reaches the place without the breach."""
+    if not free:
+        return False
+    known = {key: value for key, value in trace.choices.items() if key not in free}
+    for other, found in runs:
+        if other is trace or any(other.choices.get(key, value) != value for key, value in known.items()):
+            continue
+        reached = any(event.site == breach.site for event in other.events) and _counted(breach, other)
+        if reached and all(one.key != breach.key for one in found):
+            return True
+    return False
+
+
+def _counted(breach: Breach, other: Trace) -> bool:
+    """Whether the other run steps at all: one that never does says nothing about a step."""
+    return any(event.kind in (Kind.STEP, Kind.SCALER_STEP) for event in other.events)

@@ -1,0 +1,352 @@
+"""A training program with everything that does not matter to the training step left out.
+
+`lower` writes it, `execution` runs it. It keeps Python's statements and expressions, but knows nothing of the syntax
+tree that they were read from. `at` is (row, column, end row, end column), counted from 1, the end exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Span = tuple[int, int, int, int]
+NOWHERE: Span = (0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Anything that stands somewhere."""
+
+    at: Span
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Node):
+    """A literal."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A bare name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attr(Node):
+    """`owner.name`."""
+
+    owner: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Node):
+    """`owner[index]`."""
+
+    owner: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """`func(*args, **keywords)`; `starred` when an argument is unpacked, so that the rest is not known."""
+
+    func: Expr
+    args: tuple[Expr, ...]
+    keywords: tuple[tuple[str, Expr], ...]
+    starred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """`left op right` for an arithmetic operator. `gates`: a remainder that may decide when the optimizer steps."""
+
+    op: str
+    left: Expr
+    right: Expr
+    gates: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    """`left op right` for one comparison."""
+
+    op: str
+    left: Expr
+    right: Expr
+    gates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Logic(Node):
+    """`and`, `or`, `not` over parts."""
+
+    op: str
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Node):
+    """`yes if test else no`."""
+
+    test: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Display(Node):
+    """A tuple, list or set."""
+
+    kind: str
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping(Node):
+    """A dict display; a key of None is `**value`."""
+
+    items: tuple[tuple[Expr | None, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehension(Node):
+    """`[element for target in source]`, of any kind of bracket; `filtered` when it has an `if`."""
+
+    element: Expr
+    target: Expr
+    source: Expr
+    filtered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda(Node):
+    """`lambda params: body`."""
+
+    params: tuple[Param, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Walrus(Node):
+    """`name := value`."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Node):
+    """An expression that only its text is known of."""
+
+    text: str
+
+
+Expr = (
+    Const
+    | Name
+    | Attr
+    | Item
+    | Call
+    | Binary
+    | Compare
+    | Logic
+    | Choice
+    | Display
+    | Mapping
+    | Comprehension
+    | Lambda
+    | Walrus
+    | Text
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a function; `star` is "", "*" or "**"."""
+
+    name: str
+    default: Expr | None = None
+    annotation: Expr | None = None
+    star: str = ""
+
+
+# --- statements ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """`target = value`, one per target."""
+
+    target: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Augment(Node):
+    """`target op= value`."""
+
+    op: str
+    target: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Do(Node):
+    """An expression for its effect."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class If(Node):
+    """`if test`. `gates`: exactly one branch steps an optimizer. `leaves`: the body does nothing but leave."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+    gates: bool = False
+    leaves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a loop's body does, through calls too: back-propagates, steps an optimizer, holds a loop that does."""
+
+    backward: bool = False
+    steps: bool = False
+    nested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """`for target in source`."""
+
+    target: Expr
+    source: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+    shape: Shape = field(default=Shape())
+
+
+@dataclass(frozen=True, slots=True)
+class While(Node):
+    """`while test`."""
+
+    test: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+    shape: Shape = field(default=Shape())
+
+
+@dataclass(frozen=True, slots=True)
+class With(Node):
+    """`with context as target`, one per item."""
+
+    context: Expr
+    target: Expr | None
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Try(Node):
+    """`try`; each handler's body, what runs when nothing is raised, and what always runs."""
+
+    body: tuple[Stmt, ...]
+    handlers: tuple[tuple[Stmt, ...], ...]
+    orelse: tuple[Stmt, ...]
+    final: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Node):
+    """`return value`."""
+
+    value: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leave(Node):
+    """`break`, `continue` or `raise`."""
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assert(Node):
+    """`assert test`."""
+
+    test: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Import(Node):
+    """A name bound to a public qualified name."""
+
+    name: str
+    qualified: str
+
+
+@dataclass(frozen=True, slots=True)
+class Global(Node):
+    """`global` or `nonlocal` names."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """A function definition. `relevant`: running it can matter to the training step."""
+
+    name: str
+    params: tuple[Param, ...]
+    body: tuple[Stmt, ...]
+    decorators: tuple[Expr, ...] = ()
+    generator: bool = False
+    relevant: bool = True
+    backward: bool = False
+    steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Class(Node):
+    """A class definition."""
+
+    name: str
+    bases: tuple[Expr, ...]
+    body: tuple[Stmt, ...]
+    decorators: tuple[Expr, ...] = ()
+
+
+Stmt = (
+    Assign
+    | Augment
+    | Do
+    | If
+    | For
+    | While
+    | With
+    | Try
+    | Return
+    | Leave
+    | Assert
+    | Import
+    | Global
+    | Function
+    | Class
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One module: its statements, and for every name the methods that are called on it anywhere."""
+
+    path: str
+    body: tuple[Stmt, ...]
+    usage: dict[str, frozenset[str]]
+    reassigned: frozenset[str] = frozenset()

@@ -1,0 +1,161 @@
+"""A module's statements without the irrelevant ones, with notes on what loops, branches and functions do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from amplint.flow import program as ir
+from amplint.lower.names import binds, calls, walk
+from amplint.lower.relevance import Relevance
+from amplint.lower.usage import Deeds, Usage, deeds_of, goes_back, usage_of
+
+Body = tuple[ir.Stmt, ...]
+
+
+def program_of(path: str, body: Body) -> ir.Program:
+    """The program of a module: what matters to the training step, and nothing else."""
+    usage = usage_of(body)
+    deeds = deeds_of(body, usage)
+    pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds)).body(body)
+    return ir.Program(path, pruned, usage.methods, _reassigned(body))
+
+
+def _reassigned(body: Body) -> frozenset[str]:
+    """Module-level names that are bound more than once, or declared global: they are not constants."""
+    bound: list[str] = []
+    for statement in body:
+        for node in walk(statement):
+            if isinstance(node, ir.Global):
+                bound += [*node.names, *node.names]
+        if isinstance(statement, (ir.Assign, ir.Augment)):
+            bound += binds(statement.target)
+    return frozenset(name for name in bound if bound.count(name) > 1)
+
+
+class _Pruner:
+    """Rebuilds statements. Each method returns what remains of one."""
+
+    def __init__(self, usage: Usage, deeds: Deeds, relevance: Relevance) -> None:
+        self.usage, self.deeds, self.relevance = usage, deeds, relevance
+
+    def body(self, nodes: Iterable[ir.Stmt]) -> Body:
+        return tuple(found for node in nodes if (found := self._one(node)) is not None)
+
+    def _one(self, node: ir.Stmt) -> ir.Stmt | None:
+        if isinstance(node, ir.Function):
+            return self._function(node)
+        if isinstance(node, ir.Class):
+            return replace(node, body=self.body(node.body))
+        if id(node) not in self.relevance.kept:
+            return None
+        make = _COMPOUNDS.get(type(node))
+        return make(self, node) if make else node
+
+    def _function(self, node: ir.Function) -> ir.Function:
+        """A function that nobody needs keeps its name and loses its body."""
+        relevant = node.name in self.deeds.acting or node.name in self.relevance.wanted
+        return replace(
+            node,
+            body=self.body(node.body) if relevant else (),
+            relevant=node.name in self.deeds.acting,
+            backward=self._does(node.body, goes_back, self.deeds.going_back),
+            steps=self._steps(node.body),
+        )
+
+    def _if(self, node: ir.If) -> ir.If:
+        yes, no = self._steps(node.body), self._steps(node.orelse)
+        gates = yes != no and not self._goes_back(node.body if yes else node.orelse)
+        test = node.test
+        if not gates and not self._decides(node):
+            test = _ungated(test)
+        elif gates:
+            test = _counting(test, {name for child in node.body for name in _resets(child)})
+        body = self.body(node.body)
+        leaves = all(isinstance(child, ir.Leave) and child.how != "continue" for child in body)
+        return replace(node, test=test, body=body, orelse=self.body(node.orelse), gates=gates, leaves=leaves)
+
+    def _decides(self, node: ir.If) -> bool:
+        """Whether a branch erases gradients, goes back, or jumps: then its test may be the test of a window."""
+        inside = [part for child in (*node.body, *node.orelse) for part in walk(child)]
+        if any(isinstance(part, (ir.Leave, ir.Return)) for part in inside):
+            return True
+        names = {"zero_grad", "unscale_", "backward", "update"} | self.deeds.going_back
+        return bool(names & {name for child in (*node.body, *node.orelse) for name in calls(child)})
+
+    def _loop(self, node: Any) -> Any:
+        inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]
+        called = {name for child in node.body for name in calls(child)}
+        nested = any(self._goes_back(loop.body) for loop in inner) or bool(called & self.deeds.looping)
+        shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested)
+        return replace(node, body=self.body(node.body), orelse=self.body(node.orelse), shape=shape)
+
+    def _goes_back(self, nodes: Iterable[ir.Stmt]) -> bool:
+        return self._does(nodes, goes_back, self.deeds.going_back)
+
+    def _steps(self, nodes: Iterable[ir.Stmt]) -> bool:
+        return self._does(nodes, self.usage.steps, self.deeds.stepping)
+
+    def _does(self, nodes: Iterable[ir.Stmt], act: Callable[[ir.Call], bool], names: frozenset[str]) -> bool:
+        for node in nodes:
+            if calls(node) & names or any(isinstance(part, ir.Call) and act(part) for part in walk(node)):
+                return True
+        return False
+
+
+def _try(self: _Pruner, node: ir.Try) -> ir.Try:
+    handlers = tuple(self.body(handler) for handler in node.handlers)
+    return replace(
+        node,
+        body=self.body(node.body),
+        handlers=handlers,
+        orelse=self.body(node.orelse),
+        final=self.body(node.final),
+    )
+
+
+_COMPOUNDS: dict[type, Callable[[_Pruner, Any], ir.Stmt]] = {
+    ir.If: _Pruner._if,
+    ir.For: _Pruner._loop,
+    ir.While: _Pruner._loop,
+    ir.With: lambda self, node: replace(node, body=self.body(node.body)),
+    ir.Try: _try,
+}
+
+
+def _rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:
+    """An expression of tests (logic, comparisons, arithmetic) with `change` applied from the leaves up."""
+    if isinstance(node, ir.Logic):
+        node = replace(node, parts=tuple(_rebuilt(part, change) for part in node.parts))
+    elif isinstance(node, (ir.Binary, ir.Compare)):
+        node = replace(node, left=_rebuilt(node.left, change), right=_rebuilt(node.right, change))
+    return change(node)
+
+
+def _ungated(test: ir.Expr) -> ir.Expr:
+    """A test whose remainders say nothing about the window."""
+
+    def change(node: Any) -> Any:
+        return replace(node, gates=False) if isinstance(node, ir.Binary) else node
+
+    return _rebuilt(test, change)  # type: ignore[no-any-return]
+
+
+def _counting(test: ir.Expr, counters: set[str]) -> ir.Expr:
+    """A test whose comparisons with a counter that the branch resets say how long the window is."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, ir.Compare) and (binds(node.left) | binds(node.right)) & counters:
+            return replace(node, gates=True)
+        return node
+
+    return _rebuilt(test, change)  # type: ignore[no-any-return]
+
+
+def _resets(node: ir.Stmt) -> set[str]:
+    """The names that a statement sets back to a number."""
+    if isinstance(node, ir.Assign) and isinstance(node.value, ir.Const) and isinstance(node.value.value, int):
+        return binds(node.target)
+    return set()
+

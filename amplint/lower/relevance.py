@@ -1,0 +1,131 @@
+"""Which statements of a module can matter to the training step.
+
+Backwards slicing by name over the whole module, insensitive to flow: a statement stays if it may be an event, if it
+binds a name that something relevant reads, or if it holds such a statement. It only makes the program smaller; a name
+that is kept without need costs time, not truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from amplint.flow import program as ir
+from amplint.lower.names import binds, calls, last, reads, walk
+from amplint.lower.usage import Deeds, Usage, acts
+
+_MUTATORS = frozenset({"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group"})
+_COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
+_HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One simple statement, or the head of a compound one, with what decides whether it stays."""
+
+    node: ir.Stmt
+    reads: frozenset[str]
+    binds: frozenset[str]
+    acts: bool
+    function: str
+    loop: int
+    parents: tuple[int, ...]
+
+
+class Relevance:
+    """The statements that stay, by identity, and the names that they read."""
+
+    def __init__(self, body: tuple[ir.Stmt, ...], usage: Usage, deeds: Deeds) -> None:
+        self.usage, self.deeds = usage, deeds
+        self.kept: set[int] = set()
+        self.wanted: set[str] = set(deeds.acting)
+        self._lines: list[Line] = []
+        self._heads: dict[int, frozenset[str]] = {}
+        self._collect(body, "", 0, ())
+        self._settle()
+
+    def _collect(self, nodes: Iterable[ir.Stmt], function: str, loop: int, parents: tuple[int, ...]) -> None:
+        for node in nodes:
+            if isinstance(node, ir.Function):
+                self._collect(node.body, node.name, 0, ())
+            elif isinstance(node, ir.Class):
+                self._collect(node.body, "", 0, ())
+            elif isinstance(node, _COMPOUND):
+                self._collect_compound(node, function, loop, parents)
+            else:
+                self._lines.append(self._line(node, function, loop, parents))
+
+    def _collect_compound(
+        self, node: ir.If | ir.For | ir.While | ir.With | ir.Try, function: str, loop: int, parents: tuple[int, ...]
+    ) -> None:
+        head = getattr(node, _HEADS[type(node)]) if type(node) in _HEADS else None
+        names = reads(head) if head else set()
+        if isinstance(node, ir.For):
+            names |= reads(node.target)
+        self._heads[id(node)] = frozenset(names)
+        if head is not None and (acts(head, self.usage) or calls(head) & self.deeds.acting):
+            self._lines.append(Line(node, frozenset(names), frozenset(), True, function, loop, (*parents, id(node))))
+        inner = id(node) if isinstance(node, (ir.For, ir.While)) else loop
+        self._collect(suites(node), function, inner, (*parents, id(node)))
+
+    def _line(self, node: ir.Stmt, function: str, loop: int, parents: tuple[int, ...]) -> Line:
+        bound: set[str] = set()
+        if isinstance(node, (ir.Assign, ir.Augment)):
+            bound = binds(node.target)
+        elif isinstance(node, ir.Do):
+            bound = _mutated(node.value)
+        bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
+        doing = acts(node, self.usage) or bool(calls(node) & self.deeds.acting)
+        return Line(node, frozenset(reads(node)), frozenset(bound), doing, function, loop, parents)
+
+    def _settle(self) -> None:
+        """Keeps lines until nothing that is kept reads a name that is not wanted."""
+        rest = self._lines
+        while True:
+            left = [line for line in rest if not self._keep(line)]
+            if len(left) == len(rest):
+                return
+            rest = left
+
+    def _keep(self, line: Line) -> bool:
+        if not self._stays(line):
+            return False
+        self.kept.add(id(line.node))
+        self.wanted |= line.reads
+        for parent in line.parents:
+            if parent not in self.kept:
+                self.kept.add(parent)
+                self.wanted |= self._heads[parent]
+        return True
+
+    def _stays(self, line: Line) -> bool:
+        node = line.node
+        if line.acts or isinstance(node, (ir.Import, ir.Global)):
+            return True
+        if isinstance(node, ir.Return):
+            return line.function in self.wanted
+        if isinstance(node, ir.Leave):
+            return self._leaves(node, line)
+        if isinstance(node, ir.Assert):
+            return any(isinstance(part, ir.Binary) and part.op == "%" for part in walk(node))
+        return bool(line.binds & self.wanted)
+
+    def _leaves(self, node: ir.Leave, line: Line) -> bool:
+        """A jump matters inside a loop that matters; a `raise` only guards, and matters where it is reached anyway."""
+        if node.how == "raise":
+            return bool(line.parents) and line.parents[-1] in self.kept
+        return line.loop in self.kept
+
+
+def _mutated(value: ir.Expr) -> set[str]:
+    """The name of the container that a call such as `losses.append(x)` changes."""
+    if isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _MUTATORS:
+        return {last(value.func.owner)} - {""}
+    return set()
+
+
+def suites(node: ir.If | ir.For | ir.While | ir.With | ir.Try) -> tuple[ir.Stmt, ...]:
+    """All statements directly inside a compound statement."""
+    if isinstance(node, ir.Try):
+        return (*node.body, *(child for handler in node.handlers for child in handler), *node.orelse, *node.final)
+    return (*node.body, *(() if isinstance(node, ir.With) else node.orelse))

@@ -1,0 +1,195 @@
+"""LibCST statements to program statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import libcst as cst
+
+from amplint.flow import program as ir
+from amplint.lower.expressions import AUGMENT, Expressions
+from amplint.source.parse import Tree
+
+
+class Statements:
+    """Lowers the statements of one tree."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.expressions = Expressions(tree)
+
+    def module(self) -> tuple[ir.Stmt, ...]:
+        """All statements of the module."""
+        return self._all(self.tree.module.body)
+
+    def suite(self, node: cst.BaseSuite) -> tuple[ir.Stmt, ...]:
+        """The statements of an indented block or a one-line suite."""
+        return self._all(node.body)
+
+    def _all(self, nodes: Iterable[cst.CSTNode]) -> tuple[ir.Stmt, ...]:
+        return tuple(found for node in nodes for found in self._one(node))
+
+    def _one(self, node: cst.CSTNode) -> Iterator[ir.Stmt]:
+        if isinstance(node, cst.SimpleStatementLine):
+            for small in node.body:
+                yield from self._one(small)
+            return
+        make = _MAKERS.get(type(node))
+        if make:
+            yield from make(self, node)
+
+    def span(self, node: cst.CSTNode) -> ir.Span:
+        """Where a node stands."""
+        return self.expressions.span(node)
+
+    def value(self, node: cst.BaseExpression) -> ir.Expr:
+        """The lowered expression."""
+        return self.expressions.lower(node)
+
+
+def _assign(self: Statements, node: cst.Assign) -> Iterator[ir.Stmt]:
+    value = self.value(node.value)
+    for target in node.targets:
+        yield ir.Assign(self.span(node), self.value(target.target), value)
+
+
+def _annotated(self: Statements, node: cst.AnnAssign) -> Iterator[ir.Stmt]:
+    if node.value is not None:
+        yield ir.Assign(self.span(node), self.value(node.target), self.value(node.value))
+
+
+def _augment(self: Statements, node: cst.AugAssign) -> Iterator[ir.Stmt]:
+    op = AUGMENT.get(type(node.operator), "?")
+    yield ir.Augment(self.span(node), op, self.value(node.target), self.value(node.value))
+
+
+def _do(self: Statements, node: cst.Expr) -> Iterator[ir.Stmt]:
+    if not isinstance(node.value, (cst.SimpleString, cst.ConcatenatedString, cst.Ellipsis)):
+        yield ir.Do(self.span(node), self.value(node.value))
+
+
+def _if(self: Statements, node: cst.If) -> Iterator[ir.Stmt]:
+    orelse: tuple[ir.Stmt, ...] = ()
+    if isinstance(node.orelse, cst.If):
+        orelse = tuple(_if(self, node.orelse))
+    elif node.orelse is not None:
+        orelse = self.suite(node.orelse.body)
+    yield ir.If(_head(self, node, node.test), self.value(node.test), self.suite(node.body), orelse)
+
+
+def _head(self: Statements, node: cst.CSTNode, last: cst.CSTNode) -> ir.Span:
+    """From the keyword to the end of the head: what an editor should underline of a compound statement."""
+    row, column, _, _ = self.span(node)
+    return (row, column, *self.span(last)[2:])
+
+
+def _orelse(self: Statements, node: cst.For | cst.While | cst.Try) -> tuple[ir.Stmt, ...]:
+    return self.suite(node.orelse.body) if node.orelse else ()
+
+
+def _for(self: Statements, node: cst.For) -> Iterator[ir.Stmt]:
+    target, source = self.value(node.target), self.value(node.iter)
+    yield ir.For(_head(self, node, node.iter), target, source, self.suite(node.body), _orelse(self, node))
+
+
+def _while(self: Statements, node: cst.While) -> Iterator[ir.Stmt]:
+    yield ir.While(_head(self, node, node.test), self.value(node.test), self.suite(node.body), _orelse(self, node))
+
+
+def _with(self: Statements, node: cst.With) -> Iterator[ir.Stmt]:
+    body = self.suite(node.body)
+    for item in reversed(node.items):
+        target = self.value(item.asname.name) if item.asname else None  # type: ignore[arg-type]
+        body = (ir.With(self.span(item), self.value(item.item), target, body),)
+    yield from body
+
+
+def _try(self: Statements, node: cst.Try | cst.TryStar) -> Iterator[ir.Stmt]:
+    handlers = tuple(self.suite(handler.body) for handler in node.handlers)
+    final = self.suite(node.finalbody.body) if node.finalbody else ()
+    orelse = self.suite(node.orelse.body) if node.orelse else ()
+    yield ir.Try(self.span(node), self.suite(node.body), handlers, orelse, final)
+
+
+def _return(self: Statements, node: cst.Return) -> Iterator[ir.Stmt]:
+    yield ir.Return(self.span(node), self.value(node.value) if node.value else None)
+
+
+def _function(self: Statements, node: cst.FunctionDef) -> Iterator[ir.Stmt]:
+    body = self.suite(node.body)
+    generator = _yields(node)
+    decorators = tuple(self.value(decorator.decorator) for decorator in node.decorators)
+    params = self.expressions.params(node.params)
+    yield ir.Function(self.span(node.name), node.name.value, params, body, decorators, generator)
+
+
+def _yields(node: cst.CSTNode) -> bool:
+    """Whether a function is a generator: a `yield` of its own, not of a function inside it."""
+    for child in node.children:
+        if isinstance(child, cst.Yield):
+            return True
+        if not isinstance(child, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and _yields(child):
+            return True
+    return False
+
+
+def _class(self: Statements, node: cst.ClassDef) -> Iterator[ir.Stmt]:
+    bases = tuple(self.value(base.value) for base in node.bases)
+    decorators = tuple(self.value(decorator.decorator) for decorator in node.decorators)
+    yield ir.Class(self.span(node.name), node.name.value, bases, self.suite(node.body), decorators)
+
+
+def _dotted(node: cst.CSTNode | None) -> str:
+    if isinstance(node, cst.Attribute):
+        return f"{_dotted(node.value)}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _import(self: Statements, node: cst.Import) -> Iterator[ir.Stmt]:
+    for alias in node.names:
+        full = _dotted(alias.name)
+        if alias.asname:
+            yield ir.Import(self.span(node), _dotted(alias.asname.name), full)
+        else:
+            head = full.partition(".")[0]
+            yield ir.Import(self.span(node), head, head)
+
+
+def _import_from(self: Statements, node: cst.ImportFrom) -> Iterator[ir.Stmt]:
+    if isinstance(node.names, cst.ImportStar):
+        return
+    module = "." * len(node.relative) + _dotted(node.module)
+    for alias in node.names:
+        name = _dotted(alias.name)
+        bound = _dotted(alias.asname.name) if alias.asname else name
+        yield ir.Import(self.span(node), bound, f"{module}.{name}")
+
+
+def _global(self: Statements, node: cst.Global | cst.Nonlocal) -> Iterator[ir.Stmt]:
+    yield ir.Global(self.span(node), tuple(item.name.value for item in node.names))
+
+
+_MAKERS: dict[type[cst.CSTNode], Callable[[Statements, Any], Iterator[ir.Stmt]]] = {
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augment,
+    cst.Expr: _do,
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.With: _with,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.Return: _return,
+    cst.FunctionDef: _function,
+    cst.ClassDef: _class,
+    cst.Import: _import,
+    cst.ImportFrom: _import_from,
+    cst.Global: _global,
+    cst.Nonlocal: _global,
+    cst.Break: lambda self, node: iter((ir.Leave(self.span(node), "break"),)),
+    cst.Continue: lambda self, node: iter((ir.Leave(self.span(node), "continue"),)),
+    cst.Raise: lambda self, node: iter((ir.Leave(self.span(node), "raise"),)),
+    cst.Assert: lambda self, node: iter((ir.Assert(self.span(node), self.value(node.test)),)),
+}

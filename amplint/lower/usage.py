@@ -1,0 +1,139 @@
+"""What is done with each name anywhere in a module, and what its functions therefore do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from amplint.flow import program as ir
+from amplint.lower.names import calls, last, walk
+
+_NOT_TRAINING = re.compile(r"(?i)^(\w*envs?|prof|profiler|simulator|sim|world|pbar|progress\w*|bar|\w*meter\w*|logger)$")
+_SCHEDULER = re.compile(r"(?i)sched|^lr_|_lr$|warmup")
+_OPTIMIZER = re.compile(r"(?i)optim|(^|_)opt([_\d]|$)")
+_SCALER = re.compile(r"(?i)scaler")
+_SCALING = frozenset({"scale", "unscale_"})
+_CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
+_ACTS = frozenset({"backward", "zero_grad", "unscale_"}) | _CLIPS
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The methods called on each name."""
+
+    methods: dict[str, frozenset[str]]
+
+    def is_scaler(self, name: str) -> bool:
+        """Whether a name is used as a gradient scaler is."""
+        used = self.methods.get(name, frozenset())
+        return bool(used & _SCALING) and ("scale" not in used or bool(used & {"step", "update", "unscale_"}))
+
+    def is_optimizer(self, name: str) -> bool:
+        """Whether a name is used as an optimizer is, or called one and stepped."""
+        used = self.methods.get(name, frozenset())
+        if _SCHEDULER.search(name) or "step" not in used or self.is_scaler(name):
+            return False
+        return "zero_grad" in used or bool(_OPTIMIZER.search(name))
+
+    def steps(self, call: ir.Call) -> bool:
+        """Whether a call is `optimizer.step()` or `scaler.step(optimizer)`, as far as names tell."""
+        if not isinstance(call.func, ir.Attr) or call.func.name != "step":
+            return False
+        owner = last(call.func.owner)
+        if _SCHEDULER.search(owner) or _NOT_TRAINING.search(owner):
+            return False
+        return self.is_optimizer(owner) or self.is_scaler(owner) or bool(_SCALER.search(owner))
+
+    def acts(self, call: ir.Call) -> bool:
+        """Whether a call may be an event of the training step."""
+        if not isinstance(call.func, ir.Attr):
+            return last(call.func) in _CLIPS
+        method, owner = call.func.name, last(call.func.owner)
+        if method in ("update", "scale"):
+            return self.is_scaler(owner) or bool(_SCALER.search(owner))
+        if method == "step":
+            return not _NOT_TRAINING.search(owner)
+        return method in _ACTS or (method.endswith("_") and _on_gradient(call.func.owner))
+
+    def plays(self, name: str) -> bool:
+        """Whether a name is that of an optimizer or a scaler."""
+        return self.is_optimizer(name) or self.is_scaler(name)
+
+
+def goes_back(call: ir.Call) -> bool:
+    """Whether a call back-propagates."""
+    return isinstance(call.func, ir.Attr) and call.func.name == "backward"
+
+
+def _on_gradient(node: object) -> bool:
+    """Whether an expression is (a part of) some `.grad`."""
+    while isinstance(node, (ir.Attr, ir.Item)):
+        if isinstance(node, ir.Attr) and node.name == "grad":
+            return True
+        node = node.owner
+    return False
+
+
+def acts(node: ir.Stmt | ir.Expr, usage: Usage) -> bool:
+    """Whether an event of the training step may happen right here, calls of the module's own functions aside."""
+    if isinstance(node, (ir.Assign, ir.Augment)) and _on_gradient(node.target):
+        return True
+    return any(isinstance(part, ir.Call) and (usage.acts(part) or _hands_over(part, usage)) for part in walk(node))
+
+
+def _hands_over(call: ir.Call, usage: Usage) -> bool:
+    """Whether an optimizer or scaler is passed to a call, so that anything may happen to it."""
+    values = (*call.args, *(value for _, value in call.keywords))
+    return any(isinstance(value, (ir.Name, ir.Attr)) and usage.plays(value.name) for value in values)
+
+
+def usage_of(body: Iterable[ir.Stmt]) -> Usage:
+    """The usage of every name in a module."""
+    methods: dict[str, set[str]] = {}
+    for statement in body:
+        for node in walk(statement):
+            if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+                methods.setdefault(last(node.func.owner), set()).add(node.func.name)
+    methods.pop("", None)
+    return Usage({name: frozenset(used) for name, used in methods.items()})
+
+
+@dataclass(frozen=True)
+class Deeds:
+    """The names of the module's functions that do something, in themselves or in what they call.
+
+    `acting`: an event of the training step may happen; `stepping`: an optimizer steps; `going_back`: a loss is
+    back-propagated; `looping`: it is so in a loop.
+    """
+
+    acting: frozenset[str]
+    stepping: frozenset[str]
+    going_back: frozenset[str]
+    looping: frozenset[str]
+
+
+def deeds_of(body: Iterable[ir.Stmt], usage: Usage) -> Deeds:
+    """What the functions of a module do."""
+    functions = [node for statement in body for node in walk(statement) if isinstance(node, ir.Function)]
+    called = [(function, calls(function)) for function in functions]
+    own = [(function.name, [part for part in walk(function) if isinstance(part, ir.Call)]) for function in functions]
+
+    def closure(direct: set[str]) -> frozenset[str]:
+        while more := {function.name for function, names in called if names & direct} - direct:
+            direct |= more
+        return frozenset(direct)
+
+    def doing(act: Callable[[ir.Call], bool]) -> set[str]:
+        return {name for name, found in own if any(act(call) for call in found)}
+
+    changing = {function.name for function in functions if any(acts(child, usage) for child in function.body)}
+    going_back = closure(doing(goes_back))
+    looping = {function.name for function in functions if any(_loops_back(child, going_back) for child in function.body)}
+    return Deeds(closure(changing), closure(doing(usage.steps)), going_back, closure(looping))
+
+
+def _loops_back(node: ir.Stmt, going_back: frozenset[str]) -> bool:
+    """Whether a loop inside a statement back-propagates."""
+    loops = (part for part in walk(node) if isinstance(part, (ir.For, ir.While)))
+    return any("backward" in names or names & going_back for loop in loops for names in [calls(loop)])

@@ -1,0 +1,84 @@
+"""The events of a training step, as both halves see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+
+
+class Kind(Enum):
+    """What happened. The value is how a report names it."""
+
+    CREATE = "optimizer, scaler or scheduler created"
+    SCALE = "loss scaled"
+    DISCARD = "scaled loss thrown away"
+    BACKWARD = "backward"
+    UNSCALE = "gradients unscaled"
+    CLIP = "gradients clipped"
+    DIVIDE = "gradients divided"
+    STEP = "optimizer step"
+    SCALER_STEP = "optimizer step through the scaler"
+    UPDATE = "scaler update"
+    ZERO_GRAD = "gradients zeroed"
+    SCHEDULER_STEP = "scheduler step"
+    LOSS_DIVIDED = "loss divided after its backward"
+    EPOCH_END = "data loader exhausted"
+    OPAQUE = "code that could not be followed may have changed the gradients"
+    END = "end of the run"
+
+
+STEPS = frozenset({Kind.STEP, Kind.SCALER_STEP})
+
+
+@dataclass(frozen=True, order=True)
+class Site:
+    """A place in the user's code. Rows and columns count from 1; 0 means not known; the end is exclusive."""
+
+    path: str
+    row: int
+    column: int = 0
+    end_row: int = 0
+    end_column: int = 0
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The condition that lets an optimizer step happen only on some micro-steps: an `if`, or the loop over a window.
+
+    `length` is how the user spells the window's length (`accum_steps`), if that is known. `restarts` says whether its
+    counter is known to start again (True), known to run on (False) over epochs, or not known (None).
+    """
+
+    site: Site
+    length: str | None = None
+    restarts: bool | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened to one optimizer, scaler or scheduler.
+
+    `weight` is the factor between the criterion's mean and what was back-propagated, without the loss scale (1 for an
+    undivided mean loss, 1/N for a divided one), None when it is not known. `scaled` says whether the back-propagated
+    loss carries the scale of `scaler`, None when not known. `factors` are symbols that the user multiplied onto the
+    loss (a loss scale by hand). `stack` is the sites of the calls that led here, outermost first: two events are the
+    same step of the program when site and stack agree. `detail` holds what a message may quote.
+    """
+
+    kind: Kind
+    site: Site
+    optimizer: str | None = None
+    scaler: str | None = None
+    scheduler: str | None = None
+    weight: Fraction | float | None = None
+    scaled: bool | None = False
+    factors: frozenset[str] = frozenset()
+    gate: Gate | None = None
+    stack: tuple[Site, ...] = ()
+    detail: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
+
+    @property
+    def step_of_program(self) -> tuple[Site, ...]:
+        """What tells two events of the same source place apart: the place and the calls that led to it."""
+        return (*self.stack, self.site)

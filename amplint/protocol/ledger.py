@@ -1,0 +1,194 @@
+"""What is true of one optimizer's gradients after a sequence of events.
+
+The machine is a product of small tables. Each table is one part of the ledger: event -> value before -> value after.
+An event that a table does not mention, or a value that it does not list, leaves that part as it was, so the machine is
+total. Counts (micro-steps, weights, window lengths) are not finite and live beside the tables, in `window`.
+
+Rule 1: every fact that a rule may ask about is tracked in this folder and nowhere else.
+Rule 2: nothing here knows which half feeds it, and nothing here calls anything a mistake.
+
+`Stage` mirrors `torch.amp.grad_scaler.OptState` (torch 2.13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+from amplint.protocol.events import Event, Kind
+from amplint.protocol.window import NO_WINDOW, Window, advance_window
+
+
+class Grads(Enum):
+    """What `param.grad` holds."""
+
+    NONE = "no gradients"
+    PLAIN = "true gradients"
+    SCALED = "gradients times the loss scale"
+    MIXED = "scaled and unscaled gradients in one sum"
+    UNKNOWN = "not known"
+
+
+class Stage(Enum):
+    """Where the scaler is with this optimizer."""
+
+    READY = "not unscaled since the last update"
+    UNSCALED = "unscaled"
+    STEPPED = "stepped"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The facts about one optimizer.
+
+    `clipped`: since the last backward, step or erasure. `used`: an optimizer step has consumed what `grads` holds.
+    `crossed`: `grads` were made under a loss scale that `update()` may since have changed.
+    `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
+    """
+
+    grads: Grads = Grads.NONE
+    stage: Stage = Stage.READY
+    clipped: bool = False
+    used: bool = False
+    crossed: bool = False
+    led_by_clip: bool = False
+    fresh: bool = True
+    factors: frozenset[str] = frozenset()
+    algorithm: str | None = None
+    window: Window = field(default=NO_WINDOW)
+
+
+UNKNOWN = Ledger(Grads.UNKNOWN, Stage.UNKNOWN, fresh=False)
+"""A ledger of which nothing is known."""
+
+
+class Feed(Enum):
+    """An event as the tables see it: its kind and, for a backward, what the loss carried."""
+
+    BACKWARD = "backward of an unscaled loss"
+    SCALED_BACKWARD = "backward of a scaled loss"
+    UNKNOWN_BACKWARD = "backward of a loss that may be scaled"
+    UNSCALE = "unscale_"
+    CLIP = "clip"
+    STEP = "optimizer.step"
+    SCALER_STEP = "scaler.step"
+    UPDATE = "scaler.update"
+    ZERO_GRAD = "zero_grad"
+    OPAQUE = "code not followed"
+
+
+_FEEDS = {
+    Kind.UNSCALE: Feed.UNSCALE,
+    Kind.CLIP: Feed.CLIP,
+    Kind.STEP: Feed.STEP,
+    Kind.SCALER_STEP: Feed.SCALER_STEP,
+    Kind.UPDATE: Feed.UPDATE,
+    Kind.ZERO_GRAD: Feed.ZERO_GRAD,
+    Kind.OPAQUE: Feed.OPAQUE,
+}
+_BACKWARD_FEEDS = {True: Feed.SCALED_BACKWARD, False: Feed.BACKWARD, None: Feed.UNKNOWN_BACKWARD}
+
+Table = Mapping[Feed, Mapping[Any, Any]]
+
+
+def _every(kind: type[Enum], to: Enum) -> dict[Enum, Enum]:
+    return dict.fromkeys(kind, to)
+
+
+_UNSCALED = {Grads.SCALED: Grads.PLAIN}  # what is mixed stays mixed: its unscaled part is now too small
+_STEP_PARTS: Table = {
+    Feed.BACKWARD: {Grads.NONE: Grads.PLAIN, Grads.SCALED: Grads.MIXED},
+    Feed.SCALED_BACKWARD: {Grads.NONE: Grads.SCALED, Grads.PLAIN: Grads.MIXED},
+    Feed.UNKNOWN_BACKWARD: _every(Grads, Grads.UNKNOWN),
+    Feed.UNSCALE: _UNSCALED,
+    Feed.SCALER_STEP: _UNSCALED,  # scaler.step() unscales by itself when nobody did
+    Feed.ZERO_GRAD: _every(Grads, Grads.NONE),
+    Feed.OPAQUE: _every(Grads, Grads.UNKNOWN),
+}
+_FLAG_OFF = {True: False}
+_FLAG_ON = {False: True}
+
+TABLES: Mapping[str, Table] = MappingProxyType(
+    {
+        "grads": _STEP_PARTS,
+        "stage": {
+            Feed.UNSCALE: {Stage.READY: Stage.UNSCALED},
+            Feed.SCALER_STEP: _every(Stage, Stage.STEPPED),
+            Feed.UPDATE: _every(Stage, Stage.READY),
+            Feed.OPAQUE: _every(Stage, Stage.UNKNOWN),
+        },
+        "clipped": {
+            Feed.CLIP: _FLAG_ON,
+            Feed.STEP: _FLAG_OFF,
+            Feed.SCALER_STEP: _FLAG_OFF,
+            Feed.ZERO_GRAD: _FLAG_OFF,
+            Feed.BACKWARD: _FLAG_OFF,
+            Feed.SCALED_BACKWARD: _FLAG_OFF,
+            Feed.UNKNOWN_BACKWARD: _FLAG_OFF,
+            Feed.OPAQUE: _FLAG_OFF,
+        },
+        "used": {
+            Feed.STEP: _FLAG_ON,
+            Feed.SCALER_STEP: _FLAG_ON,
+            Feed.ZERO_GRAD: _FLAG_OFF,
+            Feed.OPAQUE: _FLAG_OFF,
+        },
+        "fresh": {
+            Feed.BACKWARD: _FLAG_OFF,
+            Feed.SCALED_BACKWARD: _FLAG_OFF,
+            Feed.UNKNOWN_BACKWARD: _FLAG_OFF,
+            Feed.STEP: _FLAG_OFF,
+            Feed.SCALER_STEP: _FLAG_OFF,
+            Feed.OPAQUE: _FLAG_OFF,
+        },
+    }
+)
+
+
+def feed_of(event: Event) -> Feed | None:
+    """The table row that an event selects; None when no table mentions it."""
+    if event.kind is Kind.BACKWARD:
+        return _BACKWARD_FEEDS[event.scaled]
+    return _FEEDS.get(event.kind)
+
+
+def advance(before: Ledger, event: Event) -> Ledger:
+    """The ledger after one event that concerns its optimizer. Total: every (ledger, event) has exactly one answer."""
+    feed = feed_of(event)
+    changes: dict[str, Any] = {}
+    if feed is not None:
+        for part, table in TABLES.items():
+            now = getattr(before, part)
+            changes[part] = table.get(feed, {}).get(now, now)
+    changes["crossed"] = _crossed(before, feed)
+    changes["led_by_clip"] = before.led_by_clip or (feed is Feed.CLIP and before.fresh and before.grads is Grads.NONE)
+    changes["factors"] = _factors(before, event)
+    changes["window"] = advance_window(before.window, event, consumed=before.used)
+    if event.kind is Kind.CREATE:
+        changes["algorithm"] = event.detail.get("algorithm")
+    return replace(before, **changes)
+
+
+def _crossed(before: Ledger, feed: Feed | None) -> bool:
+    """True of gradients that carry, or were divided by, a loss scale older than the last update()."""
+    if feed is Feed.UPDATE:
+        scaled = before.grads is Grads.SCALED or before.stage is Stage.UNSCALED
+        return before.crossed or (scaled and before.grads is not Grads.NONE and not before.used)
+    if feed in (Feed.ZERO_GRAD, Feed.STEP, Feed.SCALER_STEP, Feed.OPAQUE):
+        return False
+    return before.crossed
+
+
+def _factors(before: Ledger, event: Event) -> frozenset[str]:
+    """The symbols that every back-propagated loss was multiplied by and nobody has divided out again."""
+    if event.kind is Kind.BACKWARD:
+        return event.factors if before.grads is Grads.NONE or before.used else before.factors & event.factors
+    if event.kind is Kind.DIVIDE:
+        return before.factors - event.factors
+    if event.kind in (Kind.ZERO_GRAD, Kind.OPAQUE):
+        return frozenset()
+    return before.factors

@@ -1,0 +1,97 @@
+"""The whole of a training run so far: a ledger per optimizer, a cadence per scheduler, and the last event of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from amplint.protocol.cadence import Cadence, advance_cadence
+from amplint.protocol.events import STEPS, Event, Kind
+from amplint.protocol.ledger import UNKNOWN, Ledger, advance
+
+_OF_ALL = frozenset({Kind.EPOCH_END, Kind.END})
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An event and what was true just before it: of one optimizer (`ledger`) or of one scheduler (`cadence`).
+
+    `last` is the latest earlier event of each kind that concerned the same optimizer or scheduler.
+    """
+
+    event: Event
+    ledger: Ledger
+    cadence: Cadence
+    last: dict[Kind, Event]
+    of_scheduler: bool = False
+
+
+@dataclass
+class State:
+    """Feeds events to the ledgers and cadences, and shows every moment to whoever judges.
+
+    `unknown_start`: what the gradients hold before the first event is not known.
+    """
+
+    ledgers: dict[str, Ledger] = field(default_factory=dict)
+    cadences: dict[str, Cadence] = field(default_factory=dict)
+    last: dict[str, dict[Kind, Event]] = field(default_factory=dict)
+    scalers: dict[str, str] = field(default_factory=dict)
+    drives: dict[str, str | None] = field(default_factory=dict)
+    unknown_start: bool = False
+
+    def expect(self, events: Iterable[Event]) -> None:
+        """Makes the schedulers of a trace known before its first event, however late they first step."""
+        for event in events:
+            if event.scheduler is not None:
+                self._register(event)
+
+    def moments(self, event: Event) -> Iterator[Moment]:
+        """The moments of `event`, one per optimizer and scheduler that it concerns; afterwards all are advanced."""
+        self._register(event)
+        if event.kind is Kind.DISCARD:
+            yield Moment(event, Ledger(), Cadence(), {})
+            return
+        for optimizer in self._optimizers(event):
+            yield Moment(event, self.ledgers[optimizer], Cadence(), dict(self.last[optimizer]))
+            self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
+            self._remember(optimizer, event)
+        for scheduler in self._schedulers(event):
+            yield Moment(event, Ledger(), self.cadences[scheduler], dict(self.last[scheduler]), of_scheduler=True)
+            self.cadences[scheduler] = advance_cadence(self.cadences[scheduler], event)
+            self._remember(scheduler, event)
+
+    def _remember(self, name: str, event: Event) -> None:
+        """A step through the scaler is also the latest step."""
+        self.last[name][event.kind] = event
+        if event.kind in STEPS:
+            self.last[name][Kind.STEP] = event
+
+    def _register(self, event: Event) -> None:
+        if event.scheduler is not None and event.scheduler not in self.cadences:
+            self.cadences[event.scheduler] = Cadence()
+            self.drives[event.scheduler] = event.optimizer
+            self.last[event.scheduler] = {}
+        elif event.optimizer is not None and event.scheduler is None and event.optimizer not in self.ledgers:
+            self.ledgers[event.optimizer] = UNKNOWN if self.unknown_start else Ledger()
+            self.last[event.optimizer] = {}
+        if event.optimizer is not None and event.scaler is not None and event.scheduler is None:
+            self.scalers[event.optimizer] = event.scaler
+
+    def _optimizers(self, event: Event) -> list[str]:
+        """The optimizers that an event concerns: the one it names, those of the scaler it updates, else all."""
+        if event.scheduler is not None:
+            return []
+        if event.optimizer is not None:
+            return [event.optimizer]
+        if event.kind is Kind.UPDATE:
+            return [name for name in self.ledgers if self.scalers.get(name, event.scaler) == event.scaler]
+        return list(self.ledgers)
+
+    def _schedulers(self, event: Event) -> list[str]:
+        """The schedulers that an event concerns: the one it names, else those that drive its optimizer."""
+        if event.scheduler is not None:
+            return [event.scheduler]
+        if event.kind in _OF_ALL or event.optimizer is None:
+            return list(self.cadences)
+        return [name for name, optimizer in self.drives.items() if optimizer in (None, event.optimizer)]

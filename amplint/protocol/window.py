@@ -1,0 +1,141 @@
+"""How many micro-steps a window has, and with what weight each loss entered it.
+
+A micro-step is one pass through the forward and backward of the step. A backward at a place that has already run in
+the present micro-step begins the next one: two losses that are back-propagated one after the other belong to one
+micro-step, the same loss of the next batch to another. This holds for both halves, and needs no knowledge of loops.
+
+Weights are exact fractions in the static half and measured floats in the live half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
+
+Place = tuple[Site, ...]
+Weight = Fraction | float | None
+
+
+@dataclass(frozen=True)
+class Window:
+    """The window that is being filled, and the lengths of those before it.
+
+    `micro_steps`: since the last optimizer step. `weights`: the total weight of each backward of the step, None once
+    one of its terms is not known. `lost`: micro-steps of this epoch whose gradients were erased before any step used
+    them, since the last step. `tail`: micro-steps of an earlier epoch that wait in this window. `dropped`: micro-steps
+    that an epoch left behind and that were erased afterwards. `lengths`: of the completed windows, epoch by epoch.
+    `zeros`: erasures in all; `steps`: optimizer steps in all, `unzeroed` of them since the last erasure, and
+    `restacked` of those came after a backward onto gradients that were already used. `late`: a loss that had been
+    back-propagated in this window was divided afterwards. `gate`: the gate of the last step that had one.
+    """
+
+    micro_steps: int = 0
+    here: frozenset[Place] = frozenset()
+    weights: tuple[tuple[Place, Weight], ...] = ()
+    lost: int = 0
+    tail: int = 0
+    dropped: int = 0
+    leaked: bool = False
+    lengths: tuple[tuple[int, ...], ...] = ((),)
+    zeros: int = 0
+    steps: int = 0
+    unzeroed: int = 0
+    restacked: int = 0
+    late: bool = False
+    gate: Gate | None = None
+
+
+NO_WINDOW = Window()
+
+
+def advance_window(before: Window, event: Event, consumed: bool) -> Window:
+    """The window after one event. `consumed`: a step has already used the gradients that are there."""
+    if event.kind is Kind.BACKWARD:
+        return _backward(before, event, consumed)
+    if event.kind in STEPS:
+        return _step(before, event)
+    if event.kind is Kind.ZERO_GRAD:
+        return _zero(before, on_purpose="discards" in event.detail)
+    if event.kind is Kind.DIVIDE and event.weight is not None:
+        factor = event.weight
+        return replace(before, weights=tuple((place, _times(weight, factor)) for place, weight in before.weights))
+    if event.kind is Kind.DIVIDE or event.kind is Kind.OPAQUE:
+        return replace(before, weights=tuple((place, None) for place, _ in before.weights))
+    if event.kind is Kind.LOSS_DIVIDED:
+        return replace(before, late=before.micro_steps > 0)
+    if event.kind is Kind.EPOCH_END:
+        return replace(before, tail=before.micro_steps, lengths=(*before.lengths, ()))
+    return before
+
+
+def begins_micro_step(window: Window, event: Event) -> bool:
+    """Whether a backward begins the next micro-step: its place has already run in this one, or none has."""
+    return event.step_of_program in window.here or not window.here
+
+
+def _times(weight: Weight, factor: Fraction | float) -> Weight:
+    return None if weight is None else weight * factor
+
+
+def _plus(total: Weight, weight: Weight) -> Weight:
+    return None if total is None or weight is None else total + weight
+
+
+def _backward(before: Window, event: Event, consumed: bool) -> Window:
+    place = event.step_of_program
+    totals = dict(before.weights)
+    totals[place] = _plus(totals.get(place, Fraction(0)), event.weight)
+    again = begins_micro_step(before, event)
+    return replace(
+        before,
+        micro_steps=before.micro_steps + again,
+        here=frozenset({place}) if again else before.here | {place},
+        weights=tuple(totals.items()),
+        restacked=before.restacked + (consumed and before.micro_steps == 0),
+    )
+
+
+def _step(before: Window, event: Event) -> Window:
+    lengths = (*before.lengths[:-1], (*before.lengths[-1], before.micro_steps))
+    return replace(
+        before,
+        micro_steps=0,
+        here=frozenset(),
+        weights=(),
+        lost=0,
+        tail=0,
+        leaked=before.leaked or (before.tail > 0 and before.micro_steps > _longest(before)),
+        lengths=lengths,
+        steps=before.steps + 1,
+        unzeroed=before.unzeroed + 1,
+        late=False,
+        gate=event.gate or before.gate,
+    )
+
+
+def _zero(before: Window, on_purpose: bool) -> Window:
+    """A tail that an epoch left is dropped; what this epoch made and no step used is lost."""
+    dropped = 0 if on_purpose else before.tail
+    lost = before.micro_steps - before.tail
+    return replace(_emptied(before), dropped=before.dropped + dropped, lost=before.lost + lost)
+
+
+def _emptied(before: Window) -> Window:
+    return replace(
+        before,
+        micro_steps=0,
+        here=frozenset(),
+        weights=(),
+        tail=0,
+        zeros=before.zeros + 1,
+        unzeroed=0,
+        restacked=0,
+        late=False,
+    )
+
+
+def _longest(window: Window) -> int:
+    """The longest window so far, 0 when none is complete."""
+    return max((length for epoch in window.lengths for length in epoch), default=0)

@@ -1,0 +1,25 @@
+"""Colours, where a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+from amplint.findings import Severity
+
+_CODES = {"error": "1;31", "warning": "1;33", "gutter": "1;34", "help": "1;36", "strong": "1", "earlier": "1;34"}
+
+
+def paint(text: str, role: str, colour: bool) -> str:
+    """The text in the colour of its role; as it is where there are no colours."""
+    return f"\x1b[{_CODES[role]}m{text}\x1b[0m" if colour and text else text
+
+
+def severity(value: Severity, text: str, colour: bool) -> str:
+    """The text in the colour of a severity."""
+    return paint(text, value.value, colour)
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether to use colours: only on a terminal that knows them, and never against NO_COLOR (no-color.org)."""
+    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"

@@ -1,0 +1,207 @@
+"""The map: what becomes of the paths that were asked for, stage by stage.
+
+    discover   which files are meant                                    source/discover
+    prefilter  which of them can hold a training step, by their bytes   source/prefilter
+    analyse    what is wrong in each                                    lower/analysis, the only stage that needs LibCST
+    suppress   what its comments hide, and what they hide in vain       source/comments
+    select     which rules speak                                        selection
+    report     telling                                                  report, called by cli
+
+A file on which the analysis fails is our fault: it is named, and the others are still done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from amplint.findings import Finding, Place, Severity
+from amplint.settings import Settings
+from amplint.source.discover import Discovery, SourceFile, discover
+from amplint.source.globs import matcher
+from amplint.source.prefilter import holds_comment, holds_training_words
+from amplint.source.reading import Unreadable, decoded, read
+from amplint.workers import spread
+
+Analysis = Callable[[str, str], list[Finding]]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file that may matter: its path as it is shown, and its bytes, or why there are none."""
+
+    filename: str
+    data: bytes = b""
+    unreadable: Unreadable | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of one file. `text` is there if there are findings to show, `crash` if the analysis failed."""
+
+    findings: tuple[Finding, ...] = ()
+    text: str = ""
+    crash: str | None = None
+    analysed: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run: findings in order, the texts they stand in, what could not be done, and counts."""
+
+    findings: tuple[Finding, ...]
+    texts: dict[str, str]
+    crashes: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    found: int = 0
+    relevant: int = 0
+    analysed: int = 0
+
+    def exit_code(self, strict: bool = False, exit_zero: bool = False) -> int:
+        """3: our fault; 2: a path does not exist; 1: findings that count; 0: none."""
+        if self.crashes:
+            return 3
+        if self.missing:
+            return 2
+        failing = any(strict or finding.severity is Severity.ERROR for finding in self.findings)
+        return int(failing and not exit_zero)
+
+
+def check(
+    paths: Sequence[str],
+    settings: Settings,
+    jobs: int | None = None,
+    analysis: Analysis | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """The outcome for files and folders. The number of jobs changes nothing but the time."""
+    found = discover(paths, matcher(settings.exclude), str(settings.root))
+    relevant = prefilter(found)
+    return _checked(relevant, settings, jobs, analysis, progress or _silent, found)
+
+
+def check_text(data: bytes, filename: str, settings: Settings, analysis: Analysis | None = None) -> Outcome:
+    """The outcome for the content of one file, as an editor hands it over."""
+    candidates = [Candidate(filename, data)] if _wanted_by_name(data) else []
+    return _checked(candidates, settings, 1, analysis, _silent, Discovery((SourceFile(filename, named=True),)))
+
+
+def prefilter(found: Discovery) -> list[Candidate]:
+    """The files that can hold a training step or speak to amplint, and those that cannot be read."""
+    candidates = [
+        Candidate(folder, unreadable=Unreadable(f"the folder cannot be read: {why}")) for folder, why in found.closed
+    ]
+    for file in found.files:
+        try:
+            data = read(file.path, _wanted_by_name if file.named else _wanted)
+        except Unreadable as problem:
+            candidates.append(Candidate(file.path, unreadable=problem))
+        else:
+            if data is not None:
+                candidates.append(Candidate(file.path, data))
+    return candidates
+
+
+def _checked(
+    candidates: Sequence[Candidate],
+    settings: Settings,
+    jobs: int | None,
+    analysis: Analysis | None,
+    progress: Progress,
+    found: Discovery,
+) -> Outcome:
+    work = partial(check_file, settings=settings, analysis=analysis)
+    results: list[Checked] = []
+    for result in spread(work, candidates, _lost, jobs):
+        results.append(result)
+        progress(len(results), len(candidates))
+    named = list(zip((candidate.filename for candidate in candidates), results, strict=True))
+    return Outcome(
+        findings=tuple(sorted((one for result in results for one in result.findings), key=lambda one: one.order)),
+        texts={filename: result.text for filename, result in named if result.findings},
+        crashes=tuple((filename, result.crash) for filename, result in named if result.crash),
+        missing=found.missing,
+        found=len(found.files),
+        relevant=len(candidates),
+        analysed=sum(result.analysed for result in results),
+    )
+
+
+def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | None = None) -> Checked:
+    """What becomes of one file, from its bytes to its findings."""
+    filename = candidate.filename
+    speaking = settings.selection.rules(_inside(filename, settings))
+    try:
+        text = _text(candidate)
+    except Unreadable as problem:
+        place = Place(problem.row, 1, problem.row, 1)
+        finding = Finding(filename, place, "unreadable-file", Severity.ERROR, problem.why, "nothing in it was checked")
+        return Checked((finding,) if finding.code in speaking else ())
+    trains = holds_training_words(candidate.data)
+    try:
+        findings, whole = _analysed(text, filename, analysis) if trains else ([], True)
+    except Exception as fault:
+        return Checked(crash=_told(fault))
+    if holds_comment(candidate.data):
+        findings = _suppressed(findings, text, filename, speaking if whole else frozenset())
+    kept = tuple(finding for finding in findings if finding.code in speaking)
+    return Checked(kept, text if kept else "", analysed=trains)
+
+
+def _text(candidate: Candidate) -> str:
+    if candidate.unreadable:
+        raise candidate.unreadable
+    return decoded(candidate.data)
+
+
+def _analysed(text: str, filename: str, analysis: Analysis | None) -> tuple[list[Finding], bool]:
+    """The findings in one file, and whether all of it could be read."""
+    if analysis is None:
+        from amplint.analysis import findings_of
+
+        analysis = findings_of
+    from amplint.source.parse import Unparsable
+
+    try:
+        return analysis(text, filename), True
+    except Unparsable as error:
+        place = Place(error.row, error.column, error.row, error.column + 1)
+        why = f"the file cannot be parsed: {error.why}"
+        return [Finding(filename, place, "syntax-error", Severity.ERROR, why, "nothing in it was checked")], False
+
+
+def _suppressed(findings: list[Finding], text: str, filename: str, speaking: frozenset[str]) -> list[Finding]:
+    from amplint.selection import found_by_reading, known_rules
+    from amplint.source.comments import comments_of, without_ignored
+
+    judged = speaking & found_by_reading()
+    return without_ignored(findings, comments_of(text), filename, known_rules(), judged)
+
+
+def _wanted(data: bytes) -> bool:
+    return holds_training_words(data) or holds_comment(data)
+
+
+def _wanted_by_name(data: bytes) -> bool:
+    return _wanted(data) or b"\0" in data  # UTF-16, for one, hides every word
+
+
+def _inside(filename: str, settings: Settings) -> str:
+    return os.path.relpath(filename, settings.root).replace(os.sep, "/")
+
+
+def _silent(done: int, total: int) -> None:
+    """Nobody waits."""
+
+
+def _told(fault: Exception) -> str:
+    from traceback import format_exception
+
+    return "".join(format_exception(type(fault), fault, fault.__traceback__, limit=-8)).rstrip()
+
+
+def _lost(candidate: Candidate) -> Checked:
+    return Checked(crash="the process that was checking it ended without a word (out of memory or stack?)")

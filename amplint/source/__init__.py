@@ -1,0 +1,1 @@
+"""Text in: which files, which of them matter, what their bytes say, which comments speak to amplint."""

@@ -1,0 +1,182 @@
+"""Comments that speak to amplint: what they hide, and what they hide in vain.
+
+    loss.backward()  # amplint: ignore[missing-loss-division]    this line, or the statement it begins or ends
+    loss.backward()  # amplint: ignore                           every rule
+    # amplint: ignore-file[missing-loss-division]                the whole file; ignore-file alone hides all rules
+
+A reason may follow after ` -- `. A statement here is what Python's tokenizer calls a logical line: the header of a
+`with` is one, its body another. Findings are judged before any rule is selected, so that an ignore counts as used
+whichever rules a run asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from amplint.findings import Finding, Place, Severity
+
+UNUSED, UNKNOWN = "unused-ignore", "unknown-ignore"
+
+_SPOKEN = re.compile(r"(?:^|(?<=\s))#\s*amplint:\s*(?P<text>.*)$")
+_IGNORE = re.compile(r"(?P<verb>ignore-file|ignore)\s*(?:\[(?P<rules>[^\]]*)\](?:\s|$)|(?=$|--|#))")
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """One comment: the rules that it names (None: all), where each is written, and the rows that it speaks for.
+
+    `rows` is None for the whole file. `place` is the comment from `amplint:` on.
+    """
+
+    place: Place
+    rules: tuple[tuple[str, Place], ...] | None
+    rows: frozenset[int] | None
+    text: str
+
+    def names(self, rule: str) -> bool:
+        """Whether the comment speaks of a rule."""
+        return self.rules is None or any(rule == name for name, _ in self.rules)
+
+
+@dataclass(frozen=True)
+class Comments:
+    """All that the comments of one file say: the ignores, and what could not be understood as one."""
+
+    ignores: tuple[Ignore, ...] = ()
+    unclear: tuple[tuple[Place, str], ...] = ()
+
+
+def comments_of(text: str) -> Comments:
+    """The comments that speak to amplint. Where the text is no longer Python, those before that point."""
+    found: list[tuple[int, int, str]] = []
+    statements: dict[int, range] = {}  # by first and by last row
+    for kind, row, column, value in _tokens(text):
+        if kind == "comment":
+            found.append((row, column, value))
+        else:
+            statements[row] = statements[column] = range(row, column + 1)
+    ignores: list[Ignore] = []
+    unclear: list[tuple[Place, str]] = []
+    for row, column, comment in found:
+        for spoken in _SPOKEN.finditer(comment):
+            place = Place(row, column + spoken.start(), row, column + len(comment.rstrip()))
+            ignore = _ignore(place, spoken["text"], column + spoken.start("text"), statements)
+            if isinstance(ignore, Ignore):
+                ignores.append(ignore)
+            else:
+                unclear.append((place, ignore))
+    return Comments(tuple(ignores), tuple(unclear))
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int, int, str]]:
+    """Comments with row and column, statements with first and last row; columns count from 1."""
+    import tokenize
+
+    first: int | None = None
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
+    try:
+        for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
+            if token.type == tokenize.COMMENT:
+                yield "comment", token.start[0], token.start[1] + 1, token.string
+            elif token.type == tokenize.NEWLINE and first is not None:
+                yield "statement", first, token.end[0], ""
+                first = None
+            elif first is None and token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
+                first = token.start[0]
+    except (tokenize.TokenError, SyntaxError, StopIteration):
+        return
+
+
+def _ignore(place: Place, text: str, column: int, statements: dict[int, range]) -> Ignore | str:
+    """The ignore that a comment spells, or what is wrong with it."""
+    found = _IGNORE.match(text)
+    if not found:
+        return "write `# amplint: ignore[rule-id]` or `# amplint: ignore`; a reason may follow after ` -- `"
+    rules = None
+    if found["rules"] is not None:
+        start = column + found.start("rules")
+        rules = tuple(
+            (rule[0], Place(place.row, start + rule.start(), place.row, start + rule.end()))
+            for rule in re.finditer(r"[^\s,]+(?: +[^\s,]+)*", found["rules"])
+        )
+        if not rules:
+            return "the brackets name no rule; write `# amplint: ignore` to ignore all of them"
+    own = statements.get(place.row, range(place.row, place.row + 1))
+    rows = None if found["verb"] == "ignore-file" else frozenset(own)
+    return Ignore(place, rules, rows, found.group().strip())
+
+
+def without_ignored(
+    findings: Collection[Finding], comments: Comments, filename: str, known: Collection[str], judged: Collection[str]
+) -> list[Finding]:
+    """The findings that no comment hides, and those about comments that hide nothing or name an unknown rule.
+
+    `known` are all rule ids; `judged` are those that would have been found here if they had something to say, so that
+    an ignore of one can be called unused: none of them in a file that could not be parsed.
+    """
+    own = {UNUSED, UNKNOWN}
+    named = [ignore for ignore in comments.ignores if ignore.rules is not None]
+    kept, used = _sifted(findings, comments.ignores)
+    about = [
+        *_unknown(comments, filename, known),
+        *(_idle(comments.ignores, used, filename) if set(judged) - own else ()),
+        *_idle_names(named, used, filename, set(judged) - own),
+    ]
+    # Only an ignore that names the rule can hide a finding about an ignore; else each would hide its own.
+    visible, used = _sifted(about, named)
+    return [*kept, *visible, *_idle_names(named, used, filename, own & set(judged))]
+
+
+Used = set[tuple[Place, str]]  # an ignore, and a rule that it hides
+
+
+def _sifted(findings: Iterable[Finding], ignores: Iterable[Ignore]) -> tuple[list[Finding], Used]:
+    """The findings that no ignore hides, and what the ignores were used for."""
+    speaking: dict[int | None, list[Ignore]] = {}
+    for ignore in ignores:
+        for row in (None,) if ignore.rows is None else ignore.rows:
+            speaking.setdefault(row, []).append(ignore)
+    kept: list[Finding] = []
+    used: Used = set()
+    for finding in findings:
+        here = [*speaking.get(finding.place.row, ()), *speaking.get(None, ())]
+        hiding = [(ignore.place, finding.code) for ignore in here if ignore.names(finding.code)]
+        used.update(hiding)
+        if not hiding:
+            kept.append(finding)
+    return kept, used
+
+
+def _idle(ignores: Iterable[Ignore], used: Used, filename: str) -> Iterator[Finding]:
+    """Ignores of every rule, where no rule speaks."""
+    busy = {place for place, _ in used}
+    for ignore in ignores:
+        if ignore.rules is None and ignore.place not in busy:
+            yield _about(filename, ignore.place, UNUSED, f"`# amplint: {ignore.text}` hides nothing", "remove it")
+
+
+def _idle_names(ignores: Iterable[Ignore], used: Used, filename: str, judged: Collection[str]) -> Iterator[Finding]:
+    """Names of judged rules in ignores, where that rule does not speak."""
+    for ignore in ignores:
+        for rule, place in ignore.rules or ():
+            if rule in judged and (ignore.place, rule) not in used:
+                message = f"`# amplint: {ignore.text}` hides nothing: {rule} does not speak here"
+                yield _about(filename, place, UNUSED, message, "remove it")
+
+
+def _unknown(comments: Comments, filename: str, known: Collection[str]) -> Iterable[Finding]:
+    for place, why in comments.unclear:
+        yield _about(filename, place, UNKNOWN, "this comment is not understood, and hides nothing", why)
+    for ignore in comments.ignores:
+        for rule, place in ignore.rules or ():
+            if rule not in known:
+                near = get_close_matches(rule, known, 1)
+                advice = f"did you mean `{near[0]}`?" if near else "`amplint rule` lists the rules"
+                yield _about(filename, place, UNKNOWN, f"no rule is called `{rule}`", advice)
+
+
+def _about(filename: str, place: Place, code: str, message: str, advice: str) -> Finding:
+    return Finding(filename, place, code, Severity.WARNING, message, advice)

@@ -1,0 +1,70 @@
+"""The parts of the README that are made from the code. `python -m tests.project.generated` writes them anew."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from amplint.protocol.diagram import diagram
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+COMMAND = "python -m tests.project.generated"
+EXAMPLE = "tests/example/train.py"
+
+
+def rules() -> str:
+    """The table of rules, family by family."""
+    from amplint.catalogue import RULES
+    from amplint.catalogue.table import table
+
+    return table(RULES.values())
+
+
+def output() -> str:
+    """What the command line prints about the bundled example, as a fenced block."""
+    command = [sys.executable, "-m", "amplint", "check", "--isolated", EXAMPLE]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout, done.stderr
+    return f"```console\n$ amplint {EXAMPLE}\n{done.stdout.rstrip()}\n```"
+
+
+def picture(part: str) -> Callable[[], str]:
+    """A fenced mermaid diagram of one part of the ledger."""
+    return lambda: f"```mermaid\n{diagram(part)}\n```"
+
+
+SECTIONS: dict[str, Callable[[], str]] = {
+    "output": output,
+    "rules": rules,
+    "grads": picture("grads"),
+    "stage": picture("stage"),
+}
+
+
+def _marked(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- generated: {name} -->\n).*?(\n<!-- end: {name} -->)", re.S)
+
+
+def replaced(text: str, name: str, content: str) -> str:
+    """The text with one marked section replaced. Raises ValueError unless the section stands there exactly once."""
+    pattern = _marked(name)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"the markers of {name!r} do not stand in the text exactly once")
+    return pattern.sub(lambda found: f"{found[1]}{content}{found[2]}", text)
+
+
+def main() -> None:
+    """Write every generated section of the README anew."""
+    text = README.read_text(encoding="utf-8")
+    for name, make in SECTIONS.items():
+        text = replaced(text, name, make())
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""One version, wherever it is written."""
+
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from amplint.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def declared():
+    return re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)[1]
+
+
+def test_the_installed_version_is_the_declared_one():
+    assert metadata.version("amplint") == declared()
+
+
+def test_the_newest_entry_of_the_changelog_is_the_declared_version():
+    versions = re.findall(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert versions[0] == declared()
+
+
+def test_the_hook_in_the_readme_is_pinned_to_the_declared_version():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^ +rev: v(\S+)$", text, re.M) == [declared()]
+
+
+def test_the_command_line_tells_the_declared_version(capsys):
+    try:
+        code = main(["--version"])
+    except SystemExit as left:
+        code = left.code
+    assert not code
+    assert capsys.readouterr().out.split()[-1] == declared()
+
+
+@pytest.mark.parametrize("package", ["amplint", "runtime_guard"])
+def test_both_packages_are_typed(package):
+    assert (ROOT / package / "py.typed").is_file()
