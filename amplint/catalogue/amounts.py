@@ -79,6 +79,16 @@ def stepping_words(moment: Moment) -> dict[str, str]:
     return {"what": f"divided by {backward.detail['divisor']}, but never accumulated"}
 
 
+def gated(moment: Moment) -> bool:
+    """Whether the event happens only on some micro-steps."""
+    return moment.event.gate is not None
+
+
+def ungated(moment: Moment) -> bool:
+    """Whether nothing restricts the event to some micro-steps."""
+    return moment.event.gate is None
+
+
 def after_a_short_first(moment: Moment) -> bool:
     """Whether the first window of this epoch had a single micro-step, and its counter is known to start there."""
     gate = moment.event.gate

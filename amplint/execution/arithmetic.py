@@ -25,6 +25,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.protocol.events import Kind
 
 _WINDOW_NAME = re.compile(
     r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
@@ -74,6 +75,11 @@ def number(run: Run, value: Value) -> int | Fraction | None:
     return window_of(run, value)
 
 
+def names_window(name: str) -> bool:
+    """Whether a name is one that people give the length of a window."""
+    return bool(_WINDOW_NAME.search(name.rpartition(".")[2]))
+
+
 def tags_of(value: Value) -> frozenset[str]:
     """What a number counts."""
     return value.tags if isinstance(value, (Symbol, Length, Count)) else frozenset()
@@ -81,8 +87,9 @@ def tags_of(value: Value) -> frozenset[str]:
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
+    left, right = _as_loss(node.op, left), _as_loss(node.op, right)
     if isinstance(left, Loss) or isinstance(right, Loss):
-        return _with_loss(run, node.op, left, right)
+        return _with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
         found = _remainder(run, left, right)
         if found is not None:
@@ -91,13 +98,18 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
         return [*left, *right] if isinstance(left, list) else (*left, *right)
     first, second = number(run, left), number(run, right)
     if first is not None and second is not None:
-        return _exact(node.op, first, second, left, right)
+        return _exact(run, node.op, first, second, left, right)
     if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
         return Symbol(repr(left))
-    return _symbolic(node.op, left, right)
+    return _symbolic(run, node.op, left, right)
 
 
-def _exact(op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:
+def _as_loss(op: str, value: Value) -> Value:
+    """What a model returned, once it is multiplied or divided, is a loss: a mean over the batch."""
+    return Loss(Fraction(1)) if op in ("*", "/") and isinstance(value, Symbol) and value.forward else value
+
+
+def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:
     try:
         result = Fraction(first) / Fraction(second) if op == "/" else _OPERATIONS[op](first, second)
     except (ArithmeticError, KeyError, TypeError, ValueError):
@@ -106,20 +118,22 @@ def _exact(op: str, first: int | Fraction, second: int | Fraction, left: Value, 
         result = int(result)
     if isinstance(result, float):
         return Fraction(str(result))
-    tags = _tags(op, left, right)
+    tags = _tags(run, op, left, right)
     return Count(result, tags) if tags and isinstance(result, int) else result
 
 
-def _tags(op: str, left: Value, right: Value) -> frozenset[str]:
+def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
+    """What the result of an operation counts."""
+    windows = ["window" in tags_of(value) or window_of(run, value) is not None for value in (left, right)]
     found = (tags_of(left) | tags_of(right)) - {"window"}
-    if op in ("/", "//") and "window" in tags_of(right):
+    if op in ("/", "//") and windows[1]:
         found |= {"divided"}
-    if op == "*" and "window" in tags_of(left) | tags_of(right):
+    if op == "*" and any(windows):
         found |= {"multiplied"}
     return found
 
 
-def _symbolic(op: str, left: Value, right: Value) -> Symbol:
+def _symbolic(run: Run, op: str, left: Value, right: Value) -> Symbol:
     """An operation of which only the text, the origin and what it counts are known."""
     symbols = [value for value in (left, right) if isinstance(value, Symbol)]
     if op in ("+", "-") and isinstance(left, Symbol) and type(right) in (int, Length):
@@ -129,7 +143,7 @@ def _symbolic(op: str, left: Value, right: Value) -> Symbol:
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
     text = f"{text_of(left)} {op} {text_of(right)}"
     governed = any(symbol.governed for symbol in symbols)
-    return Symbol(text, origin, governed=governed, tags=_tags(op, left, right), forward=any(s.forward for s in symbols))
+    return Symbol(text, origin, governed=governed, tags=_tags(run, op, left, right), forward=any(s.forward for s in symbols))
 
 
 def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
@@ -140,17 +154,18 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
     if length is None or length <= 0:
         return None
     run.model.learn_length(int(length))
-    counter = number(run, left)
+    counter, assumed = number(run, left), False
     if counter is None and isinstance(left, Symbol):
-        counter = run.tick + left.offset
+        counter, assumed = run.tick + left.offset, True
     if not isinstance(counter, int) or length > run.model.batches:
         return None
     name = length.name if isinstance(length, Length) else str(int(length))
-    return Remainder(counter % length, name)
+    return Remainder(counter % length, name, "index" in tags_of(left), assumed)
 
 
-def _with_loss(run: Run, op: str, left: Value, right: Value) -> Value:
+def _with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """Arithmetic in which a loss takes part."""
+    op = node.op
     if isinstance(left, Loss) and isinstance(right, Loss):
         return _sum(left, right) if op in ("+", "-") else Loss(None, trail=left.trail)
     loss, other = (left, right) if isinstance(left, Loss) else (right, left)
@@ -161,16 +176,21 @@ def _with_loss(run: Run, op: str, left: Value, right: Value) -> Value:
     if op == "*":
         return loss.times(factor, text_of(other)) if factor is not None else loss.times(None, text_of(other))
     if op == "/" and isinstance(left, Loss):
-        return _divided(run, loss, other, factor)
+        return _divided(run, loss, other, factor, node.at)
     return Loss(None, trail=loss.trail)
 
 
-def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None) -> Loss:
+def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, at: ir.Span) -> Loss:
+    """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
     if not factor:
         text = text_of(other)
         if text in loss.factors:
             return Loss(loss.weight, loss.factors - {text}, loss.scaler, loss.divisor, loss.trail)
         return loss.times(None, f"1 / {text}")
+    if factor > 1:
+        loss.trail.divided = at
+        if loss.trail.backed:
+            run.emit(Kind.LOSS_DIVIDED, at)
     result = loss.times(1 / Fraction(factor), "")
     window = window_of(run, other) or (other if isinstance(other, Length) else None)
     divisor = window.name if window is not None else loss.divisor
@@ -215,7 +235,7 @@ def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) ->
     if value is None or node.op not in _COMPARISONS:
         return _unknown(node, left, right)
     answer = _COMPARISONS[node.op](number(run, left), number(run, right))
-    return Gated(answer, remainder.length)
+    return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed)
 
 
 _PLAIN = (str, bool, type(None), Public, tuple)

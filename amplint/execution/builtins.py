@@ -101,7 +101,12 @@ def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> 
     inner = stream_of(run, args[0])
     begin = arithmetic.number(run, args[1] if len(args) > 1 else keywords.get("start", 0))
     start = int(begin) if begin is not None else 0
-    return Stream(lambda index: (start + index, inner.item(index)), inner.length, inner.bound, inner.batches)
+    index_of = frozenset({"index"})
+
+    def item(index: int) -> Value:
+        return Count(start + index, index_of), inner.item(index)
+
+    return Stream(item, inner.length, inner.bound, inner.batches, inner.window)
 
 
 def _zip(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -111,7 +116,8 @@ def _zip(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     lengths = [stream.length for stream in inner if stream.length is not None]
     counted = all(stream.length is not None or not stream.batches for stream in inner)
     length = min(lengths) if lengths and counted else None
-    return Stream(lambda index: tuple(stream.item(index) for stream in inner), length, batches=True)
+    window = any(stream.window for stream in inner)
+    return Stream(lambda index: tuple(stream.item(index) for stream in inner), length, batches=True, window=window)
 
 
 def _first(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amplint.execution import arithmetic, attributes, builtins, methods, public, symbols
 from amplint.execution.run import MAX_DEPTH, Run
@@ -175,8 +175,13 @@ def _rest(param: ir.Param, plain: list[ir.Param], keywords: Keywords) -> Value:
 def _passed_on(run: Run, value: Value, at: ir.Span) -> Value:
     """A window's truth that is passed to a function remembers the call that carries it."""
     if isinstance(value, Gated) and value.site is None:
-        return Gated(value.value, value.length, run.site(at))
+        return replace(value, site=run.site(at))
     return value
+
+
+def gate_of(run: Run, test: Gated, at: ir.Span) -> Gate:
+    """The gate that a window's truth makes of a condition."""
+    return Gate(test.site or run.site(at), test.length, None if test.assumed else test.restarts)
 
 
 @contextmanager
@@ -185,7 +190,7 @@ def gate(run: Run, test: Value, at: ir.Span) -> Iterator[None]:
     if not isinstance(test, Gated):
         yield
         return
-    run.gates.append(Gate(test.site or run.site(at), test.length))
+    run.gates.append(gate_of(run, test, at))
     try:
         yield
     finally:

@@ -30,8 +30,9 @@ class Entry:
 
     @property
     def complete(self) -> bool:
-        """Whether the backward and the step are both in it, so that nothing happens to the gradients in between."""
-        return self.function is None or (self.function.backward and self.function.steps)
+        """Whether backward and step are both in it, and so is the loop, or else the zeroing: nobody else has a hand in."""
+        found = self.function
+        return found is None or (found.backward and found.steps and (self.loops or found.zeroes))
 
 
 def entries(program: ir.Program) -> Iterator[Entry]:
@@ -39,7 +40,7 @@ def entries(program: ir.Program) -> Iterator[Entry]:
     yield Entry()
     found = list(_functions(program.body, None))
     called = {name for function, _ in found for name in _called(function)}
-    callers_first = sorted(found, key=lambda pair: (pair[0].name in called, pair[0].at))
+    callers_first = sorted(found, key=lambda pair: (pair[0].name in called or pair[0].name.startswith("__"), pair[0].at))
     for function, klass in callers_first[:MAX_ENTRIES]:
         if function.relevant and (function.backward or function.steps):
             yield Entry(function, klass, _loops(function))
@@ -63,14 +64,18 @@ def _called(function: ir.Function) -> set[str]:
 
 def _loops(function: ir.Function) -> bool:
     """Whether a function holds a loop that back-propagates."""
-    stack = list(function.body)
+    return any(True for _ in _all_loops(function.body))
+
+
+def _all_loops(body: tuple[ir.Stmt, ...]) -> Iterator[ir.For | ir.While]:
+    """The loops of a body that back-propagate."""
+    stack = list(body)
     while stack:
         node = stack.pop()
         if isinstance(node, (ir.For, ir.While)) and node.shape.backward:
-            return True
+            yield node
         if not isinstance(node, (ir.Function, ir.Class)):
             stack += [*getattr(node, "body", ()), *getattr(node, "orelse", ()), *getattr(node, "final", ())]
-    return False
 
 
 def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool]) -> Run:
@@ -93,7 +98,7 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     func = _callable(run, scope, entry)
     made = [event for event in run.events[before:] if event.kind is Kind.CREATE]
     run.events[:] = [event for event in run.events[:before] if event.kind is Kind.CREATE] + made
-    for turn in range(EPOCHS if entry.loops else run.model.batches):
+    for turn in range(_turns(entry) if entry.loops else run.model.batches):
         if not entry.complete:
             run.emit(Kind.OPAQUE, entry.function.at)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
@@ -102,6 +107,22 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
         run.gates.clear()
+
+
+def _turns(entry: Entry) -> int:
+    """An epoch's function is called for several epochs; one that loops over epochs, or over a stream, is not."""
+    assert entry.function is not None
+    found = list(_all_loops(entry.function.body))
+    if any(loop.shape.nested for loop in found):
+        return 1
+    indexed = any(isinstance(loop, ir.For) and _is_enumerate(loop.source) for loop in found)
+    return EPOCHS if indexed or "epoch" in entry.function.name else 1
+
+
+def _is_enumerate(node: ir.Expr) -> bool:
+    if not isinstance(node, ir.Call):
+        return False
+    return getattr(node.func, "name", "") == "enumerate" or any(_is_enumerate(arg) for arg in node.args)
 
 
 def _arguments(entry: Entry) -> list[Value]:

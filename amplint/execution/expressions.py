@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from amplint.execution import arithmetic, attributes, calls
@@ -46,6 +47,8 @@ def _attr(run: Run, scope: Scope, node: ir.Attr) -> Value:
 def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
     owner = arithmetic.resolve(run, evaluate(run, scope, node.owner))
     index = evaluate(run, scope, node.index)
+    if isinstance(owner, (list, tuple)) and isinstance(index, slice):
+        return owner[index]
     if isinstance(owner, (list, tuple)) and isinstance(index, int) and -len(owner) <= index < len(owner):
         return owner[index]
     if isinstance(owner, dict) and isinstance(index, (str, int)) and index in owner:
@@ -96,18 +99,18 @@ def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Valu
     if gated is None:
         return unknown[0] if len(unknown) == 1 else Condition(op, tuple(unknown))
     known = [gated] if not any(part is gated for part in unknown) else []
-    return Gated(arithmetic.truth(run, Condition(op, (*known, *unknown))), gated.length, gated.site)
+    return replace(gated, value=arithmetic.truth(run, Condition(op, (*known, *unknown))))
 
 
 def _keep(gated: Gated | None, value: Value) -> Value:
     if gated is None or isinstance(value, Gated):
         return value
-    return Gated(bool(value), gated.length, gated.site) if isinstance(value, (bool, int)) else value
+    return replace(gated, value=bool(value)) if isinstance(value, (bool, int)) else value
 
 
 def _negated(run: Run, value: Value) -> Value:
     if isinstance(value, Gated):
-        return Gated(not value.value, value.length, value.site)
+        return replace(value, value=not value.value)
     if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
         return Condition("not", (value,))
     return not arithmetic.truth(run, value)
@@ -121,6 +124,8 @@ def _choice(run: Run, scope: Scope, node: ir.Choice) -> Value:
 
 def _display(run: Run, scope: Scope, node: ir.Display) -> Value:
     values = [evaluate(run, scope, item) for item in node.items]
+    if node.kind == "slice":
+        return slice(*(value if isinstance(value, int) else None for value in values))
     return tuple(values) if node.kind == "tuple" else values
 
 

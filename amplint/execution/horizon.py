@@ -7,7 +7,7 @@ import re
 from amplint.execution import symbols
 from amplint.execution.arithmetic import tags_of, window_of
 from amplint.execution.run import Run
-from amplint.execution.values import Function, Optimizer, Scheduler, Symbol, Value, text_of
+from amplint.execution.values import Function, Length, Optimizer, Scheduler, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -70,4 +70,4 @@ def _is_window(run: Run, function: Function, node: ir.Expr) -> bool:
     from amplint.execution.expressions import evaluate
 
     value = evaluate(run, function.scope, node)
-    return window_of(run, value) is not None or "accum" in text_of(value)
+    return isinstance(value, Length) or window_of(run, value) is not None

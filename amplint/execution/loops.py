@@ -92,6 +92,8 @@ def _trips(run: Run, node: ir.For, stream: Stream) -> int:
     if stream.length is not None:
         if _is_window(run, node, stream):
             run.model.learn_length(stream.length)
+        if node.shape.nested and not stream.batches:
+            return min(stream.length, EPOCHS)
         return min(stream.length, MAX_ITERATIONS if node.shape.backward else 64)
     if _is_window(run, node, stream) and stream.bound is not None:
         run.model.learn_window(text_of(stream.bound))
@@ -107,8 +109,10 @@ def _sampled(run: Run, shape: ir.Shape) -> int:
 
 def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
     """Whether a loop counts out the micro-steps of a window."""
-    if not node.shape.backward or node.shape.steps or node.shape.nested or stream.batches:
+    if not node.shape.backward or node.shape.steps or node.shape.nested:
         return False
+    if stream.window or stream.batches:
+        return stream.window
     bound = stream.bound
     if bound is None:
         return False
@@ -141,9 +145,10 @@ def _finish(run: Run, node: ir.For, stream: Stream) -> None:
     """A window that was counted out makes what follows its boundary; the batches' end is the end of an epoch."""
     if not node.shape.backward or node.shape.nested:
         return
-    if not node.shape.steps and stream.bound is not None and (_is_window(run, node, stream) or stream.length):
+    if not node.shape.steps and _is_window(run, node, stream):
         window = arithmetic.window_of(run, stream.bound)
-        run.loop_gate = Gate(run.site(node.at), window.name if window else text_of(stream.bound))
+        name = window.name if window else text_of(stream.bound) if stream.bound is not None else None
+        run.loop_gate = Gate(run.site(node.at), name)
     else:
         run.emit(Kind.EPOCH_END, node.at)
 

@@ -50,6 +50,7 @@ def call(run: Run, func: Bound, args: list[Value], keywords: dict[str, Value], a
 
 def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """A call of a method by its name."""
+    run.hooked = run.hooked or name in symbols.HOOKS
     if isinstance(owner, Optimizer):
         return _optimizer(run, owner, name, args, keywords, at)
     if isinstance(owner, Scaler):
@@ -126,6 +127,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
         value = Loss(None)
     if not enabled(run, scaler):
         return value
+    value.trail.scaled = at
     return Loss(value.weight, value.factors, scaler, value.divisor, value.trail)
 
 
@@ -154,18 +156,24 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
 
 def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     """The backward of a loss."""
-    loss.trail.backed = True
+    trail = loss.trail
+    trail.backed = True
+    trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
     detail = {"divisor": loss.divisor} if loss.divisor else {}
     run.emit(
         Kind.BACKWARD,
         at,
         scaler=loss.scaler,
-        weight=None if loss.factors else loss.weight,
+        weight=None if loss.factors or run.hooked else loss.weight,
         scaled=loss.scaler is not None,
         factors=loss.factors,
         detail=detail,
     )
+    if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:
+        run.emit(Kind.DISCARD, trail.scaled)
+    if loss.weight == 1 and trail.divided is not None:
+        run.emit(Kind.LOSS_DIVIDED, trail.divided)
 
 
 def optimizer_of(run: Run, model: str | None) -> Optimizer | None:

@@ -52,7 +52,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if name in _EVENTS:
         return _event(run, _EVENTS[name], args, keywords, at)
     if name in _LOSSES:
-        return symbols.loss_of(Criterion(_averaged(keywords)))
+        return symbols.loss_of(_criterion(keywords))
     if name in _TRANSPARENT:
         return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
     special = _SPECIAL.get(name)
@@ -87,12 +87,12 @@ def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords
         return made
     if role is Role.SCHEDULER:
         return horizon.scheduler(run, short, args, keywords, at)
-    return Criterion(_averaged(keywords))
+    return _criterion(keywords)
 
 
-def _averaged(keywords: Keywords) -> bool | None:
+def _criterion(keywords: Keywords) -> Criterion:
     reduction = keywords.get("reduction", "mean")
-    return reduction == "mean" if isinstance(reduction, str) else None
+    return Criterion(reduction in ("mean", "batchmean") if isinstance(reduction, str) else None, reduction == "none")
 
 
 def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:

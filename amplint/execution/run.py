@@ -87,6 +87,7 @@ class Run:
     last_batch: bool = False
     in_batches: int = 0
     made: int = 0
+    hooked: bool = False
     statements: int = 0
 
     @property

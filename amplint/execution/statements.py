@@ -15,6 +15,7 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gradient,
+    Length,
     Loss,
     Origin,
     Public,
@@ -23,7 +24,7 @@ from amplint.execution.values import (
     Value,
 )
 from amplint.flow import program as ir
-from amplint.protocol.events import Gate, Kind
+from amplint.protocol.events import Kind
 
 BREAK = "break"
 CONTINUE = "continue"
@@ -67,7 +68,9 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
 
 
 def named(value: Value, name: str) -> Value:
-    """A value as it is known once it has a name: what a call returned is called by the name it was given."""
+    """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
+    if type(value) is int and value > 1 and arithmetic.names_window(name):
+        return Length(value, name)
     if isinstance(value, Symbol) and value.text.endswith(")") and not value.offset:
         return replace(value, text=name)
     return value
@@ -109,17 +112,8 @@ def _part(value: Value, index: int, target: ir.Expr) -> Value:
 
 
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
-    value = evaluate(run, scope, node.value)
-    _note_late_division(run, node.value, value, scope)
-    assign(run, scope, node.target, value)
+    assign(run, scope, node.target, evaluate(run, scope, node.value))
     return None
-
-
-def _note_late_division(run: Run, node: ir.Expr, value: Value, scope: Scope) -> None:
-    """A loss that has already been back-propagated is divided by the window: that changes nothing any more."""
-    if isinstance(node, ir.Binary) and node.op == "/" and isinstance(value, Loss) and value.trail.backed:
-        if value.divisor is not None:
-            run.emit(Kind.LOSS_DIVIDED, node.at)
 
 
 def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
@@ -129,11 +123,9 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
         return None
     before = evaluate(run, scope, node.target)
     if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not before.offset:
-        before = 0 if before.origin is not Origin.DATA else before  # a counter that nobody set starts at 0
+        before = run.tick if before.origin is not Origin.DATA else before  # a counter that nobody set runs with the batches
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     after = arithmetic.binary(run, operation, before, value)
-    if node.op == "/" and isinstance(before, Loss) and before.trail.backed and isinstance(after, Loss) and after.divisor:
-        run.emit(Kind.LOSS_DIVIDED, node.at)
     assign(run, scope, node.target, after)
     return None
 
@@ -154,6 +146,9 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
     if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "scale":
         if isinstance(value, Loss) and value.scaler is not None:
             run.emit(Kind.DISCARD, node.at, scaler=value.scaler)
+    elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name in ("div_", "mul_"):
+        if isinstance(value, Loss):
+            assign(run, scope, call.func.owner, value)  # an in-place method changes what the name holds
     return None
 
 
@@ -163,18 +158,23 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         run.model.learn_no_tail()
     if node.leaves and isinstance(arithmetic.resolve(run, test), (Symbol, Condition)):
         return None if not node.orelse else execute(run, scope, node.orelse)
+    if _drops_surplus(run, node, test):
+        run.model.learn_no_tail()
+        return None
     taken = loops.boundary(run, test, node) if node.gates else None
     if taken is None:
         taken = arithmetic.truth(run, test)
+        if node.gates and isinstance(test, bool) and run.in_batches:
+            test = Gated(test, None)
     elif not isinstance(test, Gated):
-        test = Gated(taken, None)
+        test = Gated(taken, None, assumed=True)
     if taken:
         with calls.gate(run, test, node.at):
             return execute(run, scope, node.body)
     with calls.gate(run, test, node.at):
         signal = execute(run, scope, node.orelse)
     if isinstance(test, Gated) and _jumps(node.body):
-        run.gates.append(Gate(test.site or run.site(node.at), test.length))
+        run.gates.append(calls.gate_of(run, test, node.at))
     return signal
 
 
@@ -182,6 +182,15 @@ def _rules_out_a_tail(run: Run, node: ir.If, test: Value) -> bool:
     """`if len(loader) % N: raise` says that the window divides the epoch."""
     raises = len(node.body) == 1 and isinstance(node.body[0], ir.Leave) and node.body[0].how == "raise"
     return raises and isinstance(test, (int, Gated)) and run.model.tail and arithmetic.truth(run, test)
+
+
+def _drops_surplus(run: Run, node: ir.If, test: Value) -> bool:
+    """`if update >= updates_per_epoch: continue` drops, on purpose, the batches that fill no window."""
+    only = node.body[0] if len(node.body) == 1 and not node.orelse else None
+    if not isinstance(only, ir.Leave) or only.how != "continue" or not isinstance(test, Condition):
+        return False
+    counts = any(isinstance(part, int) for part in test.parts)
+    return counts and test.op in (">=", ">") and run.in_batches > 0
 
 
 def _jumps(body: tuple[ir.Stmt, ...]) -> bool:

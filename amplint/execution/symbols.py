@@ -6,14 +6,18 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
-from amplint.execution.run import Run
+from amplint.execution import arithmetic
+from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     Criterion,
+    Instance,
+    Length,
     Loss,
     Optimizer,
     Origin,
     Scaler,
     Scheduler,
+    Stream,
     Symbol,
     Value,
     text_of,
@@ -50,8 +54,10 @@ def is_model(run: Run, symbol: Symbol) -> bool:
     return bool(_MODEL.search(symbol.name)) or bool(used & {"parameters", "train", "eval", "named_parameters"})
 
 
-def loss_of(criterion: Criterion) -> Loss:
+def loss_of(criterion: Criterion) -> Value:
     """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
+    if criterion.elementwise:
+        return Symbol("losses", Origin.DATA)
     return Loss(Fraction(1) if criterion.averaged else None)
 
 
@@ -107,6 +113,10 @@ def _method(
     from amplint.execution import methods
 
     symbol = replace(func, text=owner)
+    if method in HOOKS:
+        run.hooked = True
+    if method in ("chunk", "split"):
+        return _parts(run, symbol, args)
     if method == "backward":
         return _backward(run, symbol, args, keywords, at)
     role = role_of(run, symbol)
@@ -127,6 +137,16 @@ def _method(
     if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
         return _reduced(symbol, method)
     return None
+
+
+HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
+
+
+def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
+    """The parts of a batch: as many as are named, else as many as a window has."""
+    count = arithmetic.number(run, args[0]) if args else None
+    known = int(count) if count is not None and count > 1 else WINDOW
+    return Stream(lambda index: Symbol(f"{symbol.text}[{index}]", Origin.DATA), known, window=True)
 
 
 _TENSOR_METHODS = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
@@ -172,7 +192,8 @@ def _plays(run: Run, value: Value) -> str | None:
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     hand_over(run, func.text, args, keywords, at)
     if _CRITERION.search(func.name) and func.name != "backward":
-        return Loss(Fraction(1)) if (args or keywords) else Symbol(func.text + "()", Origin.OPAQUE)
+        divides = any(arithmetic.window_of(run, value) or isinstance(value, Length) for value in (*args, *keywords.values()))
+        return Loss(None if divides else Fraction(1)) if (args or keywords) else Symbol(func.text + "()", Origin.OPAQUE)
     if is_model(run, func):
         return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed)
     values = (*args, *keywords.values())
@@ -212,6 +233,8 @@ def _flat(value: Value) -> list[Value]:
         return [inner for item in value for inner in _flat(item)]
     if isinstance(value, dict):
         return [inner for item in value.values() for inner in _flat(item)]
+    if isinstance(value, Instance):
+        return [held for held in value.attributes.values() if isinstance(held, (Optimizer, Scaler, Symbol))]
     return [value]
 
 

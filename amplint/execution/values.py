@@ -75,20 +75,28 @@ class Remainder(int):
     """`counter % window`: comparing it tells where in the window a micro-step is."""
 
     length: str
+    restarts: bool
+    assumed: bool
 
-    def __new__(cls, value: int, length: str) -> Remainder:
+    def __new__(cls, value: int, length: str, restarts: bool = False, assumed: bool = False) -> Remainder:
         made = super().__new__(cls, value)
-        made.length = length
+        made.length, made.restarts, made.assumed = length, restarts, assumed
         return made
 
 
 @dataclass(frozen=True)
 class Gated:
-    """A truth that says whether this micro-step is the boundary of a window. `site`: the call that passed it on."""
+    """A truth that says whether this micro-step is the boundary of a window.
+
+    `site`: the call that passed it on. `restarts`: its counter is an index over the batches. `assumed`: where its
+    counter starts is not known.
+    """
 
     value: bool
     length: str | None
     site: Site | None = None
+    restarts: bool = False
+    assumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,9 +110,15 @@ class Condition:
 
 @dataclass
 class Trail:
-    """What has happened to a loss and everything derived from it."""
+    """What has happened to a loss and everything derived from it.
+
+    `divided`, `scaled`: where a divided, a scaled copy was made; `scaled_used`: a scaled copy was back-propagated.
+    """
 
     backed: bool = False
+    divided: ir.Span | None = None
+    scaled: ir.Span | None = None
+    scaled_used: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,9 +168,10 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A loss function object; `averaged` is False for reduction='sum' or 'none', None when not known."""
+    """A loss function object; `averaged` is False for reduction='sum', None when not known."""
 
     averaged: bool | None = True
+    elementwise: bool = False
 
 
 @dataclass(frozen=True)
@@ -238,13 +253,14 @@ class Stream:
     """Something to iterate over, of a length that is perhaps not known.
 
     `item(i)` is the i-th value. `length` None: as long as the model says. `bound`: the symbol that the length was
-    written as. `batches`: it is a loader's batches, not a count.
+    written as. `batches`: it is a loader's batches, not a count. `window`: the parts of one batch.
     """
 
     item: Callable[[int], Value]
     length: int | None = None
     bound: Symbol | None = None
     batches: bool = False
+    window: bool = False
 
 
 @dataclass(eq=False)

@@ -301,7 +301,10 @@ class Global(Node):
 
 @dataclass(frozen=True, slots=True)
 class Function(Node):
-    """A function definition. `relevant`: running it can matter to the training step."""
+    """A function definition. `relevant`: running it can matter to the training step.
+
+    `backward`, `steps`, `zeroes`: what happens in it, through calls too.
+    """
 
     name: str
     params: tuple[Param, ...]
@@ -311,6 +314,7 @@ class Function(Node):
     relevant: bool = True
     backward: bool = False
     steps: bool = False
+    zeroes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

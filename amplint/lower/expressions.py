@@ -97,6 +97,9 @@ def _call(self: Expressions, node: cst.Call) -> ir.Expr:
 
 def _subscript(self: Expressions, node: cst.Subscript) -> ir.Expr:
     first = node.slice[0].slice
+    if len(node.slice) == 1 and isinstance(first, cst.Slice) and first.step is None:
+        ends = (self.lower(end) if end else ir.Const(self.span(node), None) for end in (first.lower, first.upper))
+        return ir.Item(self.span(node), self.lower(node.value), ir.Display(self.span(node), "slice", tuple(ends)))
     whole = len(node.slice) == 1 and isinstance(first, cst.Index)
     index = self.lower(first.value) if whole and isinstance(first, cst.Index) else self.text(node.slice[0])
     return ir.Item(self.span(node), self.lower(node.value), index)

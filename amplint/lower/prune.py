@@ -9,7 +9,7 @@ from typing import Any
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, walk
 from amplint.lower.relevance import Relevance
-from amplint.lower.usage import Deeds, Usage, deeds_of, goes_back, usage_of
+from amplint.lower.usage import Deeds, Usage, deeds_of, erases, goes_back, usage_of
 
 Body = tuple[ir.Stmt, ...]
 
@@ -62,6 +62,7 @@ class _Pruner:
             relevant=node.name in self.deeds.acting,
             backward=self._does(node.body, goes_back, self.deeds.going_back),
             steps=self._steps(node.body),
+            zeroes=self._does(node.body, erases, self.deeds.zeroing),
         )
 
     def _if(self, node: ir.If) -> ir.If:

@@ -14,7 +14,7 @@ from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, last, reads, walk
 from amplint.lower.usage import Deeds, Usage, acts
 
-_MUTATORS = frozenset({"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group"})
+_MUTATORS = frozenset({"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"})
 _COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
 
@@ -65,6 +65,8 @@ class Relevance:
         self._heads[id(node)] = frozenset(names)
         if head is not None and (acts(head, self.usage) or calls(head) & self.deeds.acting):
             self._lines.append(Line(node, frozenset(names), frozenset(), True, function, loop, (*parents, id(node))))
+        if isinstance(node, ir.If) and _guards_the_window(node):
+            self._lines.append(Line(node, frozenset(names), frozenset(), True, function, loop, (*parents, id(node))))
         inner = id(node) if isinstance(node, (ir.For, ir.While)) else loop
         self._collect(suites(node), function, inner, (*parents, id(node)))
 
@@ -74,9 +76,15 @@ class Relevance:
             bound = binds(node.target)
         elif isinstance(node, ir.Do):
             bound = _mutated(node.value)
+        if isinstance(node, ir.Assign) and self._copies(node.value):
+            bound |= self.usage.losses
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
         doing = acts(node, self.usage) or bool(calls(node) & self.deeds.acting)
         return Line(node, frozenset(reads(node)), frozenset(bound), doing, function, loop, parents)
+
+    def _copies(self, value: ir.Expr) -> bool:
+        """Whether a value is a loss divided: a copy that perhaps is not the one that is back-propagated."""
+        return isinstance(value, ir.Binary) and value.op == "/" and last(value.left) in self.usage.losses
 
     def _settle(self) -> None:
         """Keeps lines until nothing that is kept reads a name that is not wanted."""
@@ -117,8 +125,15 @@ class Relevance:
         return line.loop in self.kept
 
 
+def _guards_the_window(node: ir.If) -> bool:
+    """Whether an `if` does nothing but refuse a remainder: `if len(loader) % N: raise`."""
+    only = node.body[0] if len(node.body) == 1 else None
+    raises = isinstance(only, ir.Leave) and only.how == "raise"
+    return raises and any(isinstance(part, ir.Binary) and part.op == "%" for part in walk(node.test))
+
+
 def _mutated(value: ir.Expr) -> set[str]:
-    """The name of the container that a call such as `losses.append(x)` changes."""
+    """The name of what a call such as `losses.append(x)` or `loss.div_(n)` changes, or looks as if it did."""
     if isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _MUTATORS:
         return {last(value.func.owner)} - {""}
     return set()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from amplint.flow import program as ir
-from amplint.lower.names import calls, last, walk
+from amplint.lower.names import binds, calls, last, walk
 
 _NOT_TRAINING = re.compile(r"(?i)^(\w*envs?|prof|profiler|simulator|sim|world|pbar|progress\w*|bar|\w*meter\w*|logger)$")
 _SCHEDULER = re.compile(r"(?i)sched|^lr_|_lr$|warmup")
@@ -15,14 +15,17 @@ _OPTIMIZER = re.compile(r"(?i)optim|(^|_)opt([_\d]|$)")
 _SCALER = re.compile(r"(?i)scaler")
 _SCALING = frozenset({"scale", "unscale_"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
-_ACTS = frozenset({"backward", "zero_grad", "unscale_"}) | _CLIPS
+_HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
+_ACTS = frozenset({"backward", "zero_grad", "unscale_"}) | _CLIPS | _HOOKS
 
 
 @dataclass(frozen=True)
 class Usage:
-    """The methods called on each name."""
+    """The methods called on each name, the names of the functions that clip, and those of what is back-propagated."""
 
     methods: dict[str, frozenset[str]]
+    clips: frozenset[str] = frozenset()
+    losses: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -48,7 +51,7 @@ class Usage:
     def acts(self, call: ir.Call) -> bool:
         """Whether a call may be an event of the training step."""
         if not isinstance(call.func, ir.Attr):
-            return last(call.func) in _CLIPS
+            return last(call.func) in self.clips
         method, owner = call.func.name, last(call.func.owner)
         if method in ("update", "scale"):
             return self.is_scaler(owner) or bool(_SCALER.search(owner))
@@ -64,6 +67,11 @@ class Usage:
 def goes_back(call: ir.Call) -> bool:
     """Whether a call back-propagates."""
     return isinstance(call.func, ir.Attr) and call.func.name == "backward"
+
+
+def erases(call: ir.Call) -> bool:
+    """Whether a call zeroes gradients."""
+    return isinstance(call.func, ir.Attr) and call.func.name == "zero_grad"
 
 
 def _on_gradient(node: object) -> bool:
@@ -83,20 +91,26 @@ def acts(node: ir.Stmt | ir.Expr, usage: Usage) -> bool:
 
 
 def _hands_over(call: ir.Call, usage: Usage) -> bool:
-    """Whether an optimizer or scaler is passed to a call, so that anything may happen to it."""
+    """Whether an optimizer, a scaler or the whole trainer is passed to a call, so that anything may happen to it."""
     values = (*call.args, *(value for _, value in call.keywords))
-    return any(isinstance(value, (ir.Name, ir.Attr)) and usage.plays(value.name) for value in values)
+    names = [value.name for value in values if isinstance(value, (ir.Name, ir.Attr))]
+    return any(name == "self" or usage.plays(name) for name in names)
 
 
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods: dict[str, set[str]] = {}
+    clips, losses = set(_CLIPS), set()
     for statement in body:
         for node in walk(statement):
+            if isinstance(node, ir.Import) and node.qualified.rpartition(".")[2] in _CLIPS:
+                clips.add(node.name)
             if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
+                if node.func.name in ("backward", "scale"):
+                    losses |= {last(part) for part in (node.func.owner, *node.args)}
     methods.pop("", None)
-    return Usage({name: frozenset(used) for name, used in methods.items()})
+    return Usage({name: frozenset(used) for name, used in methods.items()}, frozenset(clips), frozenset(losses - {""}))
 
 
 @dataclass(frozen=True)
@@ -104,13 +118,14 @@ class Deeds:
     """The names of the module's functions that do something, in themselves or in what they call.
 
     `acting`: an event of the training step may happen; `stepping`: an optimizer steps; `going_back`: a loss is
-    back-propagated; `looping`: it is so in a loop.
+    back-propagated; `looping`: it is so in a loop; `zeroing`: gradients are zeroed.
     """
 
     acting: frozenset[str]
     stepping: frozenset[str]
     going_back: frozenset[str]
     looping: frozenset[str]
+    zeroing: frozenset[str]
 
 
 def deeds_of(body: Iterable[ir.Stmt], usage: Usage) -> Deeds:
@@ -119,10 +134,15 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage) -> Deeds:
     called = [(function, calls(function)) for function in functions]
     own = [(function.name, [part for part in walk(function) if isinstance(part, ir.Call)]) for function in functions]
 
+    objects = _callable_objects(body)
+
     def closure(direct: set[str]) -> frozenset[str]:
-        while more := {function.name for function, names in called if names & direct} - direct:
+        while more := ({function.name for function, names in called if names & direct} | _objects(direct)) - direct:
             direct |= more
         return frozenset(direct)
+
+    def _objects(direct: set[str]) -> set[str]:
+        return objects if "__call__" in direct else set()
 
     def doing(act: Callable[[ir.Call], bool]) -> set[str]:
         return {name for name, found in own if any(act(call) for call in found)}
@@ -130,7 +150,20 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage) -> Deeds:
     changing = {function.name for function in functions if any(acts(child, usage) for child in function.body)}
     going_back = closure(doing(goes_back))
     looping = {function.name for function in functions if any(_loops_back(child, going_back) for child in function.body)}
-    return Deeds(closure(changing), closure(doing(usage.steps)), going_back, closure(looping))
+    return Deeds(closure(changing), closure(doing(usage.steps)), going_back, closure(looping), closure(doing(erases)))
+
+
+def _callable_objects(body: Iterable[ir.Stmt]) -> set[str]:
+    """The names that are bound to objects of classes of the module that can be called."""
+    nodes = [node for statement in body for node in walk(statement)]
+    classes = {
+        node.name
+        for node in nodes
+        if isinstance(node, ir.Class)
+        and any(isinstance(child, ir.Function) and child.name == "__call__" for child in node.body)
+    }
+    made = [node for node in nodes if isinstance(node, ir.Assign) and calls(node.value) & classes]
+    return {name for node in made for name in binds(node.target)}
 
 
 def _loops_back(node: ir.Stmt, going_back: frozenset[str]) -> bool:

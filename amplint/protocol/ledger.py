@@ -102,7 +102,7 @@ def _every(kind: type[Enum], to: Enum) -> dict[Enum, Enum]:
 _UNSCALED = {Grads.SCALED: Grads.PLAIN}  # what is mixed stays mixed: its unscaled part is now too small
 _STEP_PARTS: Table = {
     Feed.BACKWARD: {Grads.NONE: Grads.PLAIN, Grads.SCALED: Grads.MIXED},
-    Feed.SCALED_BACKWARD: {Grads.NONE: Grads.SCALED, Grads.PLAIN: Grads.MIXED},
+    Feed.SCALED_BACKWARD: {Grads.NONE: Grads.SCALED, Grads.PLAIN: Grads.MIXED, Grads.UNKNOWN: Grads.SCALED},
     Feed.UNKNOWN_BACKWARD: _every(Grads, Grads.UNKNOWN),
     Feed.UNSCALE: _UNSCALED,
     Feed.SCALER_STEP: _UNSCALED,  # scaler.step() unscales by itself when nobody did
@@ -116,7 +116,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
     {
         "grads": _STEP_PARTS,
         "stage": {
-            Feed.UNSCALE: {Stage.READY: Stage.UNSCALED},
+            Feed.UNSCALE: {Stage.READY: Stage.UNSCALED, Stage.UNKNOWN: Stage.UNSCALED},
             Feed.SCALER_STEP: _every(Stage, Stage.STEPPED),
             Feed.UPDATE: _every(Stage, Stage.READY),
             Feed.OPAQUE: _every(Stage, Stage.UNKNOWN),

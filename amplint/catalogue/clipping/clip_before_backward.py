@@ -11,7 +11,7 @@ RULE = Rule(
     advice="clip between the backward and the optimizer's step",
     when=(
         Condition(Kind.CLIP, fresh=True, grads=Grads.NONE),
-        Condition(Kind.CLIP, led_by_clip=True, used=True),
+        Condition(Kind.CLIP, led_by_clip=True, used=True, micro_steps=0),
         Condition(Kind.CLIP, led_by_clip=True, grads=Grads.NONE),
     ),
     hides=("clip-after-step", "clip-per-micro-step"),

@@ -5,7 +5,7 @@ from amplint.protocol.facts import Fact
 
 
 def _invalid(fact: Fact) -> dict[str, str] | None:
-    if not fact.called.endswith("GradScaler"):
+    if not fact.called.endswith("GradScaler") or fact.arguments.get("enabled") is False:
         return None
     first = 1 if fact.called in _WITH_DEVICE else 0
     growth = _number(fact, "growth_factor", first + 1)

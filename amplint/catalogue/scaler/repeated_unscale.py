@@ -11,5 +11,6 @@ RULE = Rule(
     advice="call `unscale_()` once per window, on the micro-step on which the optimizer steps",
     when=(Condition(Kind.UNSCALE, stage=Stage.UNSCALED),),
     because=((Kind.UNSCALE, "already unscaled here"),),
-    hides=("clip-per-micro-step",),
+    hides=("clip-per-micro-step", "clip-before-unscale"),
+    needs_every_path=False,
 )

@@ -10,5 +10,6 @@ RULE = Rule(
     advice="call `scaler.update()` after the last `scaler.step()` of the iteration",
     when=(Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True),),
     place=Kind.UPDATE,
+    hides=("missing-scaler-update", "unscaled-backward", "unscale-after-step"),
     because=((Kind.BACKWARD, "gradients are made under the old scale here"),),
 )

@@ -15,7 +15,6 @@ RULE = Rule(
             {Kind.UNSCALE, Kind.SCALER_STEP},
             grads=Grads.PLAIN,
             stage=Stage.READY,
-            used=False,
             crossed=False,
             micro_steps=at_least(1),
         ),
