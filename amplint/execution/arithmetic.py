@@ -72,7 +72,12 @@ def number(run: Run, value: Value) -> int | Fraction | None:
         return value
     if isinstance(value, float):
         return Fraction(str(value)) if math.isfinite(value) else None
+    if isinstance(value, Symbol) and value.text in run.model.counters:
+        return Count(run.tick + value.offset, _ASSUMED)
     return window_of(run, value)
+
+
+_ASSUMED = frozenset({"assumed"})
 
 
 def names_window(name: str) -> bool:
@@ -101,12 +106,12 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
         return _exact(run, node.op, first, second, left, right)
     if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
         return Symbol(repr(left))
-    return _symbolic(run, node.op, left, right)
+    return _symbolic(run, node, left, right)
 
 
 def _as_loss(op: str, value: Value) -> Value:
-    """What a model returned, once it is multiplied or divided, is a loss: a mean over the batch."""
-    return Loss(Fraction(1)) if op in ("*", "/") and isinstance(value, Symbol) and value.forward else value
+    """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
+    return Loss(None) if op in ("*", "/") and isinstance(value, Symbol) and value.forward else value
 
 
 def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:
@@ -133,15 +138,22 @@ def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
     return found
 
 
-def _symbolic(run: Run, op: str, left: Value, right: Value) -> Symbol:
+def named_text(value: Value, node: ir.Expr) -> str:
+    """The text of an operand: a number that is not a literal goes by its name, for it may be another one next time."""
+    changing = isinstance(value, NUMBER) and not isinstance(node, ir.Const)
+    return ir.spelled(node) if changing else text_of(value)
+
+
+def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     """An operation of which only the text, the origin and what it counts are known."""
+    op = node.op
     symbols = [value for value in (left, right) if isinstance(value, Symbol)]
     if op in ("+", "-") and isinstance(left, Symbol) and type(right) in (int, Length):
         shift = right if op == "+" else -right
         return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags)
     origins = {symbol.origin for symbol in symbols}
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
-    text = f"{text_of(left)} {op} {text_of(right)}"
+    text = f"{named_text(left, node.left)} {op} {named_text(right, node.right)}"
     governed = any(symbol.governed for symbol in symbols)
     return Symbol(text, origin, governed=governed, tags=_tags(run, op, left, right), forward=any(s.forward for s in symbols))
 
@@ -154,13 +166,13 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
     if length is None or length <= 0:
         return None
     run.model.learn_length(int(length))
-    counter, assumed = number(run, left), False
-    if counter is None and isinstance(left, Symbol):
-        counter, assumed = run.tick + left.offset, True
+    if isinstance(left, Symbol):
+        run.model.learn_counter(left.text)
+    counter = number(run, left)
     if not isinstance(counter, int) or length > run.model.batches:
         return None
     name = length.name if isinstance(length, Length) else str(int(length))
-    return Remainder(counter % length, name, "index" in tags_of(left), assumed)
+    return Remainder(counter % length, name, "index" in tags_of(left), "assumed" in tags_of(counter))
 
 
 def _with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
@@ -245,14 +257,18 @@ def _unknown(node: ir.Compare, left: Value, right: Value) -> Value:
     """A comparison in which a symbol takes part; of two things that are known, the answer."""
     kinds = (Symbol, Condition)
     if isinstance(left, kinds) or isinstance(right, kinds):
-        return Condition(node.op, (left, right), node.at)
+        return Condition(node.op, (left, right), _texts(node, left, right))
     if node.op in ("is", "==") and (left is None or right is None):
         return left is right
     if node.op in ("is not", "!=") and (left is None or right is None):
         return left is not right
     if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and node.op in ("==", "!=", "is", "is not"):
         return (left == right) is (node.op in ("==", "is"))
-    return Condition(node.op, (left, right), node.at)
+    return Condition(node.op, (left, right), _texts(node, left, right))
+
+
+def _texts(node: ir.Compare, left: Value, right: Value) -> tuple[str, ...]:
+    return named_text(left, node.left), named_text(right, node.right)
 
 
 def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
@@ -262,9 +278,9 @@ def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     if isinstance(right, (list, tuple)) and all(isinstance(item, (*_PLAIN, *NUMBER)) for item in right):
         if isinstance(left, (str, *NUMBER)):
             return (left in right) is (node.op == "in")
-        either = Condition("or", tuple(Condition("==", (left, item), node.at) for item in right))
+        either = Condition("or", tuple(Condition("==", (left, item)) for item in right))
         return either if node.op == "in" else Condition("not", (either,))
-    return Condition(node.op, (left, right), node.at)
+    return Condition(node.op, (left, right), _texts(node, left, right))
 
 
 _ON = {("!=", 0), (">", 0), (">=", 1), ("is not", None), ("!=", None), ("is", True), ("==", True), ("!=", "")}
@@ -298,10 +314,19 @@ def _decided(run: Run, value: Condition) -> bool:
         left, right = right, left
     if isinstance(left, Symbol) and isinstance(right, (str, type(None), Public, *NUMBER)):
         return _of_symbol(run, value, left, right)
+    return _decide_text(run, value)
+
+
+_OPPOSITE = {"!=": "==", "is not": "is", "not in": "in", "<": ">=", "<=": ">"}
+
+
+def _decide_text(run: Run, value: Condition) -> bool:
+    """A comparison decided by its text; the opposite comparison is decided with it."""
+    texts = value.texts or tuple(text_of(part) for part in value.parts)
     origin = _origin(value.parts)
-    if value.op in ("!=", "is not", "not in"):
-        return not run.decide(_key("==" if value.op != "not in" else "in", left, right), origin)
-    return run.decide(_key(value.op, left, right), origin, default=origin is not Origin.DATA)
+    opposite = _OPPOSITE.get(value.op)
+    key = f" {opposite or value.op} ".join(texts)
+    return run.decide(key, origin, default=origin is not Origin.DATA) is (opposite is None)
 
 
 def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
@@ -318,18 +343,12 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
         return run.last_batch is (op == "==")
     if op in ("==", "is", "!=", "is not") and left.origin is not Origin.DATA:
         return run.equals(text_of(left), text_of(right), left.origin) is (op in ("==", "is"))
-    if isinstance(right, NUMBER) and value.at != ir.NOWHERE and not isinstance(right, bool):
-        return run.decide(f"{text_of(left)} {op} [{value.at[0]}]", left.origin, default=left.origin is not Origin.DATA)
-    return run.decide(_key(op, left, right), left.origin, default=left.origin is not Origin.DATA)
+    return _decide_text(run, value)
 
 
 def _origin(parts: tuple[Value, ...]) -> Origin:
     origins = {part.origin for part in parts if isinstance(part, Symbol)}
     return next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
-
-
-def _key(op: str, left: Value, right: Value) -> str:
-    return f"{text_of(left)} {op} {text_of(right)}"
 
 
 def resolve(run: Run, value: Value) -> Value:

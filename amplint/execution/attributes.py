@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from amplint.execution.arithmetic import resolve
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -50,6 +52,8 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return Symbol("loss", Origin.DATA)
     if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
         return Bound(owner, name)
+    if isinstance(owner, Symbol) and owner.forward and name == "loss":
+        return Loss(Fraction(1))
     if isinstance(owner, Symbol):
         return Symbol(f"{text_of(owner)}.{name}", owner.origin, forward=owner.forward, governed=owner.governed)
     return Bound(owner, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from amplint.execution import arithmetic, attributes, calls
@@ -57,6 +58,8 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         return owner.item(index if isinstance(index, int) else 0)
     if isinstance(owner, Loss):
         return owner
+    if isinstance(owner, Symbol) and owner.forward and index == "loss":
+        return Loss(Fraction(1))
     return element(owner, text_of(index))
 
 

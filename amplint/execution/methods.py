@@ -122,7 +122,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if isinstance(value, (list, tuple)):
         return [_scale(run, scaler, item, at) for item in value]
     if isinstance(value, Symbol):
-        value = Loss(Fraction(1) if value.forward else None)
+        value = Loss(None)
     if isinstance(value, Stream) or not isinstance(value, Loss):
         value = Loss(None)
     if not enabled(run, scaler):

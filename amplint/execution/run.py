@@ -31,6 +31,7 @@ class Model:
     """The sizes that symbols are given. It only ever learns, so that restarts come to an end."""
 
     windows: set[str] = field(default_factory=set)
+    counters: set[str] = field(default_factory=set)
     longest: int = WINDOW
     tail: bool = True
 
@@ -43,6 +44,12 @@ class Model:
         """Takes a symbol for the length of a window. Raises Again when that is new."""
         if text not in self.windows:
             self.windows.add(text)
+            raise Again
+
+    def learn_counter(self, text: str) -> None:
+        """Takes a symbol for a counter of micro-steps that starts at 0. Raises Again when that is new."""
+        if text not in self.counters and text not in self.windows:
+            self.counters.add(text)
             raise Again
 
     def learn_length(self, length: int) -> None:

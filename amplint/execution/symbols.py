@@ -168,9 +168,8 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     if handed or symbol.governed:
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
-    weight = Fraction(1) if symbol.forward else None
     run.loop_gate = None
-    run.emit(Kind.BACKWARD, at, weight=weight, scaled=_scaled(symbol))
+    run.emit(Kind.BACKWARD, at, scaled=_scaled(symbol))
     return Symbol("None")
 
 

@@ -105,7 +105,7 @@ class Condition:
 
     op: str
     parts: tuple[Value, ...]
-    at: ir.Span = ir.NOWHERE
+    texts: tuple[str, ...] = ()
 
 
 @dataclass

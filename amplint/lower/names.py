@@ -55,6 +55,33 @@ def reads(node: object) -> set[str]:
     return {part.name for part in walk(node) if isinstance(part, (ir.Name, ir.Attr))}
 
 
+_THROUGH = frozenset(
+    """abs bool cycle div enumerate filter float getattr int islice iter len list max mean min mul next partial range
+    reversed round scale sorted step sum tuple tqdm trange zip backward unscale_ update track""".split()
+)
+_MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")
+
+
+def matters(node: object, known: frozenset[str]) -> set[str]:
+    """The names that decide what an expression is worth to the training step.
+
+    What is handed to a function that is not of the module (`known`) does not: a loss is a loss, whatever the batch.
+    """
+    found: set[str] = set()
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (ir.Name, ir.Attr)):
+            found.add(part.name)
+        if isinstance(part, ir.Call):
+            name = last(part.func)
+            through = name in _THROUGH or name in known or name.endswith(_MAKERS)
+            stack += [part.func, *((*part.args, *(value for _, value in part.keywords)) if through else ())]
+        else:
+            stack += children(part)
+    return found
+
+
 def binds(target: object) -> set[str]:
     """The names that an assignment to `target` binds or changes."""
     if isinstance(target, ir.Display):

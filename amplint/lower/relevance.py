@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from amplint.flow import program as ir
-from amplint.lower.names import binds, calls, last, reads, walk
+from amplint.lower.names import binds, calls, last, matters, reads, walk
 from amplint.lower.usage import Deeds, Usage, acts
 
 _MUTATORS = frozenset({"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"})
@@ -39,6 +39,7 @@ class Relevance:
         self.usage, self.deeds = usage, deeds
         self.kept: set[int] = set()
         self.wanted: set[str] = set(deeds.acting)
+        self._known = _defined(body)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -59,7 +60,7 @@ class Relevance:
         self, node: ir.If | ir.For | ir.While | ir.With | ir.Try, function: str, loop: int, parents: tuple[int, ...]
     ) -> None:
         head = getattr(node, _HEADS[type(node)]) if type(node) in _HEADS else None
-        names = reads(head) if head else set()
+        names = matters(head, self._known) if head else set()
         if isinstance(node, ir.For):
             names |= reads(node.target)
         self._heads[id(node)] = frozenset(names)
@@ -80,7 +81,8 @@ class Relevance:
             bound |= self.usage.losses
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
         doing = acts(node, self.usage) or bool(calls(node) & self.deeds.acting)
-        return Line(node, frozenset(reads(node)), frozenset(bound), doing, function, loop, parents)
+        read = reads(node) if isinstance(node, ir.Global) else matters(node, self._known)
+        return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents)
 
     def _copies(self, value: ir.Expr) -> bool:
         """Whether a value is a loss divided: a copy that perhaps is not the one that is back-propagated."""
@@ -130,6 +132,13 @@ def _guards_the_window(node: ir.If) -> bool:
     only = node.body[0] if len(node.body) == 1 else None
     raises = isinstance(only, ir.Leave) and only.how == "raise"
     return raises and any(isinstance(part, ir.Binary) and part.op == "%" for part in walk(node.test))
+
+
+def _defined(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
+    """The names of the functions and classes of the module."""
+    return frozenset(
+        node.name for statement in body for node in walk(statement) if isinstance(node, (ir.Function, ir.Class))
+    )
 
 
 def _mutated(value: ir.Expr) -> set[str]:

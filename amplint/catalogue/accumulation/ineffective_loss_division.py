@@ -1,4 +1,60 @@
-"""The loss is divided after it has been back-propagated."""
+"""The loss is divided after it has been back-propagated, or on a copy that is not.
+
+## What happens
+
+`backward()` has filled `.grad` from the undivided loss; dividing the loss tensor afterwards does not reach it.
+The gradient of a window of four is four times too large: a learning rate of 0.1 acts like 0.4, a clip threshold
+of 1.0 like 0.25.
+
+## Why it is easy to miss
+
+The division is in the code, and whoever looks for it finds it. The logged loss may even be the divided one.
+
+## Example
+
+```python bad
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y)
+    loss.backward()  # expect: ineffective-loss-division
+    loss = loss / accum_steps
+    if (i + 1) % accum_steps == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+
+```python good
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y)
+    loss = loss / accum_steps
+    loss.backward()
+    if (i + 1) % accum_steps == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+
+A copy is divided, and the original is back-propagated:
+
+```python bad
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y)
+    mean_loss = loss / accum_steps
+    loss.backward()  # expect: ineffective-loss-division
+    if (i + 1) % accum_steps == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+
+## What to do
+
+Move the division above the backward, and back-propagate what was divided: `(loss / accum_steps).backward()`.
+With a GradScaler: `scaler.scale(loss / accum_steps).backward()`. `loss.div(accum_steps)` alone is thrown away,
+only `div_` works in place. Then multiply back for the log, on a detached copy.
+
+## Source
+
+- Gradient accumulation: the loss is divided before `scaler.scale(loss).backward()`
+  (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
+"""
 
 from amplint.catalogue.amounts import undivided, window_words
 from amplint.catalogue.rule import Condition, Rule, Tier

@@ -1,4 +1,61 @@
-"""Gradients are erased between their backward and the step."""
+"""Gradients are erased between their backward and the step.
+
+## What happens
+
+What was erased never moves a weight. Where all of it is erased, every `.grad` is None and the optimizer skips
+every parameter: nothing is learnt. With `set_to_none=False` the gradients are zeros, and the step still applies
+momentum and weight decay: AdamW with a learning rate of 0.1 and a weight decay of 0.1 shrinks every weight by 1
+% at each step. Where only part of a window is erased, the rest steps with too small a sum.
+
+## Why it is easy to miss
+
+Nothing fails without a scaler, and the loss of a good initialisation looks like a model that "does not learn
+yet".
+
+## Example
+
+```python bad
+for x, y in loader:
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.zero_grad()  # expect: zero-grad-before-step
+    optimizer.step()
+```
+
+```python good
+for x, y in loader:
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+```
+
+Between forward and backward it is in time:
+
+```python good
+for x, y in loader:
+    loss = criterion(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+## Messages
+
+- `No inf checks were recorded for this optimizer.` (AssertionError) from `scaler.step()`: it found no gradients
+
+## What to do
+
+Zero after the step, or before the first backward of the window. Do not silence the scaler's assertion by
+unscaling before the erasure: the step then runs on nothing, in silence.
+
+## Source
+
+- Optimizer.zero_grad (a step with a gradient of 0 differs from one with None)
+  (https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html)
+- Typical mixed precision training
+  (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#typical-mixed-precision-training)
+"""
 
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.rule import Condition, Rule, Tier

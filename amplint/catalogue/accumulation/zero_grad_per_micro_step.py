@@ -1,4 +1,61 @@
-"""Gradients are erased on every micro-step though the step is gated."""
+"""Gradients are erased on every micro-step though the step is gated.
+
+## What happens
+
+Of a window of four micro-batches the first three are computed and thrown away, and the optimizer steps on the
+last one alone. The batch is a quarter of what was intended, and if the loss is divided by four, so is the
+gradient: a learning rate of 0.1 acts like 0.025.
+
+## Why it is easy to miss
+
+`optimizer.zero_grad()` at the top of the loop is right in every loop without accumulation and is left there
+when accumulation is added. Memory and time are as expected, the loss falls, only more slowly and with more
+noise.
+
+## Example
+
+```python bad
+for i, (x, y) in enumerate(loader):
+    optimizer.zero_grad()  # expect: zero-grad-per-micro-step
+    loss = criterion(model(x), y) / accum_steps
+    loss.backward()
+    if (i + 1) % accum_steps == 0:
+        optimizer.step()
+```
+
+```python good
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y) / accum_steps
+    loss.backward()
+    if (i + 1) % accum_steps == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+
+At the top of the loop it may stay if it runs on the first micro-step of a window only:
+
+```python good
+for i, (x, y) in enumerate(loader):
+    if i % accum_steps == 0:
+        optimizer.zero_grad()
+    loss = criterion(model(x), y) / accum_steps
+    loss.backward()
+    if (i + 1) % accum_steps == 0:
+        optimizer.step()
+```
+
+## What to do
+
+Zero once per window: after the step, under the same gate. Do not drop the division of the loss to make up for
+the small updates: that restores the size of one micro-batch's gradient and still discards three of four.
+`model.zero_grad()` and `p.grad = None` erase as well; look for a second one.
+
+## Source
+
+- Gradient accumulation: `zero_grad()` stands with the step under the gate
+  (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
+- Optimizer.zero_grad (https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html)
+"""
 
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.rule import Condition, Rule, Tier

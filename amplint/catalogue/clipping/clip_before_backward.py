@@ -1,4 +1,46 @@
-"""Gradients are clipped before the backward that makes them."""
+"""Gradients are clipped before the backward that makes them.
+
+## What happens
+
+After `zero_grad()` every `.grad` is None: `clip_grad_norm_` finds nothing, returns a norm of 0.0 and says no
+more. The gradients that the backward makes afterwards are stepped unclipped. Where the last window's gradients
+are still there, it is those that are clipped, after they have been used.
+
+## Why it is easy to miss
+
+There is no error and no warning. The logged norm is 0.0, or that of the step before.
+
+## Example
+
+```python bad
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    clip_grad_norm_(model.parameters(), 1.0)  # expect: clip-before-backward
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+```
+
+## What to do
+
+Clip after the last backward of the window and before the optimizer's step; with a GradScaler after
+`scaler.unscale_(optimizer)`. Clipping the loss or the weights is something else and does not bound the
+gradients.
+
+## Source
+
+- clip_grad_norm_ (https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)
+- `torch/nn/utils/clip_grad.py` of torch 2.13: parameters whose `.grad` is None are left out
+"""
 
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind

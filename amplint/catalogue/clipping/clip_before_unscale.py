@@ -1,4 +1,59 @@
-"""Gradients are clipped while they still carry the loss scale."""
+"""Gradients are clipped while they still carry the loss scale.
+
+## What happens
+
+The threshold is compared with gradients that are 65536 times too large at the initial scale: a threshold of 1.0
+acts like 1.5e-05. Nearly every gradient exceeds that, so every update is shrunk to the same tiny norm, and the
+threshold halves each time the scale doubles. SGD all but stops. Adam cancels a common factor, but the gradients
+come near its epsilon: a norm of 1.5e-05 spread over a hundred million parameters is 1.5e-09 for each, below
+1e-08.
+
+## Why it is easy to miss
+
+Nothing fails. "With clipping the loss does not decrease any more", and without clipping it does; or the loss
+falls, only more slowly than in float32.
+
+## Example
+
+```python bad
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    clip_grad_norm_(model.parameters(), 1.0)  # expect: clip-before-unscale
+    scaler.step(optimizer)
+    scaler.update()
+```
+
+```python good
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+```
+
+## Messages
+
+- no error; the norm that `clip_grad_norm_` returns is in the thousands or millions, and jumps by a factor of 2
+  when the scale changes
+
+## What to do
+
+Call `scaler.unscale_(optimizer)` right before the clip, once per window, under the same condition as the step:
+`scaler.step()` then knows that it need not unscale. Do not multiply the threshold by 65536, the scale changes;
+do not unscale after the clip; do not unscale on every micro-step (`repeated-unscale`).
+
+## Source
+
+- Gradient clipping: gradients are to be unscaled before they are modified or inspected
+  (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping)
+"""
 
 from amplint.catalogue.amounts import at_least, takes_out_a_scale
 from amplint.catalogue.rule import Condition, Rule, Tier

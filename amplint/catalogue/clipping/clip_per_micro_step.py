@@ -1,4 +1,49 @@
-"""Partly accumulated gradients are clipped on every micro-step."""
+"""Partly accumulated gradients are clipped on every micro-step.
+
+## What happens
+
+Each clip shrinks the sum of what has come so far, and the next backward adds to it at full size: early
+micro-batches are shrunk again and again, the last one only once. With a window of four whose micro-batches all
+point the same way, each with four times the norm of the threshold, the first makes up 0.8 % of the step, the
+second 3.2 %, the third 16 % and the last 80 %. One clip of the whole window would give each of them 25 %.
+
+## Why it is easy to miss
+
+The norm of the update is at most the threshold, as it should be; only its direction is wrong. As long as no
+partial sum exceeds the threshold, nothing is wrong at all.
+
+## Example
+
+```python bad
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y) / accum_steps
+    loss.backward()
+    clip_grad_norm_(model.parameters(), 1.0)  # expect: clip-per-micro-step
+    if (i + 1) % accum_steps == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+```
+
+```python good
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y) / accum_steps
+    loss.backward()
+    if (i + 1) % accum_steps == 0:
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+```
+
+## What to do
+
+Move the clip under the gate of the step. Do not divide the threshold by the window instead: partial sums are
+still shrunk. With a GradScaler `unscale_()` moves along; it may run only once per window (`repeated-unscale`).
+
+## Source
+
+- Gradient accumulation: unscale and clip just before the step, after all gradients for the upcoming step have
+  been accumulated (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
+"""
 
 from amplint.catalogue.amounts import at_least, begins_micro_step
 from amplint.catalogue.rule import Condition, Rule, Tier

@@ -1,4 +1,46 @@
-"""A GradScaler is configured with factors that torch refuses."""
+"""A GradScaler is configured with factors that torch refuses.
+
+## What happens
+
+`GradScaler` raises when it is made, if the growth factor is 1 or less or the backoff factor is 1 or more. Such
+a scale could only fall, or could never fall: with a backoff factor of 1 a scale that overflows stays where it
+is, and steps are skipped for as long as it does.
+
+## Why it is easy to miss
+
+A disabled scaler checks nothing, and a CUDA scaler disables itself on a machine without CUDA: the script passes
+on a laptop and ends at its first line of training on the GPU machine.
+
+## Example
+
+```python bad static-only -- torch raises: The growth factor must be > 1.0.
+grad_scaler = torch.amp.GradScaler("cpu", init_scale=2.0**14, growth_factor=0.5)  # expect: invalid-scaler-config
+```
+
+```python good
+grad_scaler = torch.amp.GradScaler("cpu", init_scale=2.0**14, growth_factor=2.0, backoff_factor=0.5)
+```
+
+```python bad static-only -- torch raises: The backoff factor must be < 1.0.
+grad_scaler = torch.amp.GradScaler("cpu", backoff_factor=1.0)  # expect: invalid-scaler-config
+```
+
+## Messages
+
+- `The growth factor must be > 1.0.` (AssertionError)
+- `The backoff factor must be < 1.0.` (AssertionError)
+
+## What to do
+
+Leave both factors at their defaults, 2.0 and 0.5. To start lower, lower `init_scale`; to let the scale grow
+less often, raise `growth_interval` (2000). To keep the scale from growing at all, use a growth interval longer
+than the run, not a growth factor of 1.
+
+## Source
+
+- Gradient scaling (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)
+- `torch/amp/grad_scaler.py` of torch 2.13, `GradScaler.__init__`
+"""
 
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.facts import Fact

@@ -1,4 +1,65 @@
-"""`scaler.update()` runs before the step that the gradients belong to."""
+"""`scaler.update()` runs before the step that the gradients belong to.
+
+## What happens
+
+`update()` may change the scale: it halves it after an overflow and doubles it after 2000 clean steps. Gradients
+made before it are then divided by a scale that is not the one they carry, and are twice too large or half as
+large. Between `unscale_()` and `step()` it also makes torch forget that the gradients are unscaled: `step()`
+divides them once more, and the update is 65536 times too small at the initial scale.
+
+## Why it is easy to miss
+
+With one optimizer torch raises at once. With two optimizers and an `update()` between their steps it says
+nothing: only the steps at which the scale changes are wrong, and an overflow of the second optimizer's
+gradients lowers the scale one iteration late.
+
+## Example
+
+```python bad
+other = nn.Linear(4, 3)
+other_optimizer = torch.optim.SGD(other.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    other_optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x) + other(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()  # expect: scaler-update-order
+    scaler.step(other_optimizer)
+```
+
+```python good
+other = nn.Linear(4, 3)
+other_optimizer = torch.optim.SGD(other.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    other_optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x) + other(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.step(other_optimizer)
+    scaler.update()
+```
+
+## Messages
+
+- `No inf checks were recorded prior to update.` (AssertionError): no step and no `unscale_()` before the update
+- `unscale_() is being called after step().` (RuntimeError): in the iteration after an update between the two
+
+## What to do
+
+Call `scaler.update()` once, as the scaler's last call of the iteration, after the steps of all optimizers whose
+gradients were made before it. Inside a window it belongs under the gate, with the step. A second scaler is not
+needed: one scaler serves several optimizers.
+
+## Source
+
+- Working with multiple models, losses, and optimizers
+  (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#working-with-multiple-models-losses-and-optimizers)
+- `torch/amp/grad_scaler.py` of torch 2.13, warning of `update`
+"""
 
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind

@@ -1,4 +1,54 @@
-"""The gradients carry the loss scale, but the optimizer steps directly."""
+"""The gradients carry the loss scale, but the optimizer steps directly.
+
+## What happens
+
+The gradients are 65536 times too large at the initial scale, and `optimizer.step()` uses them as they are: SGD
+with a learning rate of 0.1 moves as with 6553.6. Adam and AdamW cancel a common factor and hide it, but the
+share of coupled (L2) weight decay falls to 1/65536, and under any optimizer an overflow is not skipped any
+more: the first inf gradient goes into the weights, which are NaN soon after.
+
+## Why it is easy to miss
+
+Under AdamW without a clip the loss falls as usual until the first overflow, which may come after thousands of
+steps.
+
+## Example
+
+```python bad
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    optimizer.step()  # expect: step-bypasses-scaler
+```
+
+```python good
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+```
+
+## Messages
+
+- `No inf checks were recorded prior to update.` (AssertionError) when `scaler.update()` follows such a step
+
+## What to do
+
+Replace `optimizer.step()` by `scaler.step(optimizer)` and call `scaler.update()` once after it. Do not delete
+`scaler.update()` to silence the assertion, and do not divide the learning rate by the scale.
+`scaler.unscale_(optimizer)` before `optimizer.step()` gives the right numbers but still steps on inf and NaN.
+
+## Source
+
+- Typical mixed precision training
+  (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#typical-mixed-precision-training)
+- `torch/amp/grad_scaler.py` of torch 2.13, `step` and `update`
+"""
 
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.rule import Condition, Rule, Tier

@@ -1,4 +1,68 @@
-"""The scheduler steps before the optimizer in the same cycle."""
+"""The scheduler steps before the optimizer in the same cycle.
+
+## What happens
+
+A scheduler sets the first learning rate when it is made; each `step()` goes on to the next. If it goes first,
+the first value of the schedule is never used and everything comes one step early. For a schedule per update
+that is one step of thousands; for StepLR at the top of each epoch with `step_size=1, gamma=0.5` the whole first
+epoch runs at half the learning rate.
+
+## Why it is easy to miss
+
+It was the right order before PyTorch 1.1, and old code and tutorials still have it. torch warns once, at the
+first call.
+
+## Example
+
+```python bad
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    scheduler.step()  # expect: scheduler-before-optimizer
+    optimizer.step()
+```
+
+```python good
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    scheduler.step()
+```
+
+A scheduler that is told its absolute position may go first:
+
+```python good
+restarts = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=1)
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        restarts.step(epoch + i / len(loader))
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+```
+
+## Messages
+
+- ``Detected call of `lr_scheduler.step()` before `optimizer.step()`.`` (UserWarning). It also appears when a
+  GradScaler skips the very first step for an overflow: then the order is right, and one value of the schedule
+  passes unused.
+
+## What to do
+
+Call `scheduler.step()` after `optimizer.step()` or `scaler.step(optimizer)`; a schedule per epoch at the
+epoch's end. Do not silence the warning with a dummy `optimizer.step()` before the loop, nor with a filter. To
+keep the schedule in step with a scaler that skips, call it only if `scaler.get_scale()` did not fall in
+`scaler.update()`.
+
+## Source
+
+- How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate)
+- `torch/optim/lr_scheduler.py` of torch 2.13, `LRScheduler.step`
+"""
 
 from amplint.catalogue.amounts import at_least, leads_again
 from amplint.catalogue.rule import Condition, Rule, Tier

@@ -1,4 +1,76 @@
-"""The scheduler steps on every micro-step."""
+"""The scheduler steps on every micro-step, the optimizer once per window.
+
+## What happens
+
+The learning rate moves through its schedule N times too fast. With windows of four a warm-up of 1000 updates is
+over after 250, and a decay planned for the whole run reaches its end after a quarter of it; the rest is trained
+with the final learning rate, often zero. A cosine with `T_max` in updates rises again after that, and falls,
+and rises.
+
+## Why it is easy to miss
+
+With `accum_steps = 1` it is right. The loss curve looks like that of a schedule chosen badly.
+
+## Example
+
+```python bad
+updates = epochs * len(loader) // accum_steps
+cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=updates)
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accum_steps
+        loss.backward()
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+        cosine.step()  # expect: scheduler-per-micro-step
+```
+
+```python good
+updates = epochs * len(loader) // accum_steps
+cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=updates)
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accum_steps
+        loss.backward()
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+            cosine.step()
+```
+
+A horizon in micro-batches, stepped per micro-batch, is consistent:
+
+```python good
+cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs * len(loader))
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accum_steps
+        loss.backward()
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+        cosine.step()
+```
+
+## Messages
+
+- `Tried to step 5 times. The specified number of total steps is 4` (ValueError of OneCycleLR, with your
+  numbers)
+- ``Detected call of `lr_scheduler.step()` before `optimizer.step()`.`` (UserWarning, on the first micro-step)
+
+## What to do
+
+Step the scheduler under the gate, after the optimizer. Then look at the horizon: if it counts micro-batches,
+divide it by the window too, else the schedule is N times too slow ("the learning rate does not decay to 0"). Do
+not move only half: scheduler and horizon count in the same unit. Multiplying `total_steps` until the ValueError
+stops hides the mistake.
+
+## Source
+
+- How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate)
+- `torch/optim/lr_scheduler.py` of torch 2.13
+"""
 
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.rule import Condition, Rule, Tier

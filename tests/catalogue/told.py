@@ -1,0 +1,26 @@
+"""What the static half says of an example, in the words of its marks."""
+
+from __future__ import annotations
+
+from amplint.analysis import findings_of
+from amplint.catalogue.examples import Example
+
+
+def expected(example: Example) -> list[str]:
+    """Every `# expect:` mark as `row: rule`, the row counted within the block; sorted."""
+    return _in_words(example, example.marked("expect"))
+
+
+def missed(example: Example) -> list[str]:
+    """Every `# missed:` mark, a known gap, in the same form."""
+    return _in_words(example, example.marked("missed"))
+
+
+def told(example: Example) -> list[str]:
+    """Every finding in the same form; two findings of one rule in one row are two."""
+    found = findings_of(example.source, "example.py")
+    return _in_words(example, [(finding.code, finding.place.row) for finding in found])
+
+
+def _in_words(example: Example, marks: set[tuple[str, int]] | list[tuple[str, int]]) -> list[str]:
+    return [f"{row - example.stage_rows}: {rule}" for rule, row in sorted(marks, key=lambda mark: (mark[1], mark[0]))]
