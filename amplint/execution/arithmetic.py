@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from amplint.execution.run import WINDOW, Run
@@ -22,6 +23,7 @@ from amplint.execution.values import (
     Remainder,
     Symbol,
     Value,
+    last_part,
     text_of,
 )
 from amplint.flow import program as ir
@@ -59,7 +61,7 @@ def window_of(run: Run, value: Value) -> Length | None:
     """The window's length that a symbol stands for, None when it stands for no window."""
     if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA:
         return None
-    if value.text in run.model.windows or _WINDOW_NAME.search(value.name):
+    if value.text in run.model.windows or names_window(value.text):
         return Length(WINDOW, value.text)
     return None
 
@@ -80,9 +82,10 @@ def number(run: Run, value: Value) -> int | Fraction | None:
 _ASSUMED = frozenset({"assumed"})
 
 
+@lru_cache(maxsize=4096)
 def names_window(name: str) -> bool:
     """Whether a name is one that people give the length of a window."""
-    return bool(_WINDOW_NAME.search(name.rpartition(".")[2]))
+    return bool(_WINDOW_NAME.search(last_part(name)))
 
 
 def tags_of(value: Value) -> frozenset[str]:
@@ -283,8 +286,8 @@ def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     return Condition(node.op, (left, right), _texts(node, left, right))
 
 
-_ON = {("!=", 0), (">", 0), (">=", 1), ("is not", None), ("!=", None), ("is", True), ("==", True), ("!=", "")}
-_OFF = {("==", 0), ("<=", 0), ("<", 1), ("is", None), ("==", None), ("is", False), ("==", False), ("==", "")}
+_ON = frozenset({"!= 0", "> 0", ">= 1", "is not None", "!= None", "is True", "== True", "!= ''"})
+_OFF = frozenset({"== 0", "<= 0", "< 1", "is None", "== None", "is False", "== False", "== ''"})
 
 
 def truth(run: Run, value: Value) -> bool:
@@ -335,9 +338,9 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
     op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(value.op, value.op) if flipped else value.op
     constant = right if isinstance(right, (bool, str, type(None))) else number(run, right)
     if not left.offset and isinstance(constant, (int, Fraction, str, type(None))):
-        if (op, constant) in _ON:
+        if f"{op} {constant!r}" in _ON:
             return truth(run, left)
-        if (op, constant) in _OFF:
+        if f"{op} {constant!r}" in _OFF:
             return not truth(run, left)
     if op in ("==", "!=") and isinstance(constant, int) and run.in_batches:
         return run.last_batch is (op == "==")

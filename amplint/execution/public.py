@@ -33,7 +33,7 @@ _EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.it
 _LOSSES = frozenset(chain.from_iterable(dialect.losses for dialect in DIALECTS))
 _TRANSPARENT = frozenset(chain.from_iterable(dialect.transparent for dialect in DIALECTS))
 _GOVERNS = frozenset(chain.from_iterable(dialect.governs for dialect in DIALECTS))
-_SAFE = ("torch.cuda.", "torch.distributed.", "os.", "sys.", "torch.device", "torch.backends.", "torch.version")
+_SAFE = ("torch.cuda.", "torch.distributed.", "os.", "sys.", "torch.device", "torch.backends.", "torch.version", "torch.utils.data")
 
 
 def role_of(name: str) -> Role | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -101,6 +102,14 @@ class Run:
     def choices(self) -> dict[str, bool]:
         """What was decided, in the order in which it was first asked."""
         return {decision.key: decision.value for decision in self.decisions.values()}
+
+    @property
+    def happened(self) -> Hashable:
+        """All that happened, in a form that is quick to compare."""
+        return tuple(
+            (event.kind.value, event.site.row, event.optimizer, event.scaled, event.weight, len(event.stack), event.gate is None)
+            for event in self.events
+        )
 
     def site(self, at: ir.Span) -> Site:
         """A span of the program as a site."""

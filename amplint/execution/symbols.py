@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from amplint.execution import arithmetic
 from amplint.execution.run import WINDOW, Run
@@ -83,16 +84,20 @@ def _made(role: str, symbol: Symbol) -> Value:
 
 def role_of(run: Run, symbol: Symbol) -> str | None:
     """`optimizer`, `scaler` or `scheduler`, by use in the module and by name; None when neither says."""
-    used = run.program.usage.get(symbol.name, frozenset())
     if symbol.origin is Origin.DATA and not symbol.text.endswith("[*]"):
         return None
+    return _role(symbol.name, run.program.usage.get(symbol.name, frozenset()))
+
+
+@lru_cache(maxsize=4096)
+def _role(name: str, used: frozenset[str]) -> str | None:
     if ("unscale_" in used or ("scale" in used and used & {"step", "update"})) and "zero_grad" not in used:
-        return None if _TENSOR_SCALERS.search(symbol.name) else "scaler"
-    if _SCALER.search(symbol.name) and "step" in used and not _TENSOR_SCALERS.search(symbol.name):
+        return None if _TENSOR_SCALERS.search(name) else "scaler"
+    if _SCALER.search(name) and "step" in used and not _TENSOR_SCALERS.search(name):
         return "scaler"
-    if "step" in used and _SCHEDULER.search(symbol.name):
+    if "step" in used and _SCHEDULER.search(name):
         return "scheduler"
-    if ("zero_grad" in used and "step" in used) or _OPTIMIZER.search(symbol.name):
+    if ("zero_grad" in used and "step" in used) or _OPTIMIZER.search(name):
         return "optimizer"
     return None
 
@@ -100,7 +105,7 @@ def role_of(run: Run, symbol: Symbol) -> str | None:
 def call(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """A call of a symbol, or of an attribute of one: a method of a role, a criterion, a model, or nothing known."""
     owner, _, method = func.text.rpartition(".")
-    if owner:
+    if owner and method in _METHODS:
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:
             return found
@@ -142,6 +147,10 @@ def _method(
 HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
 
 
+_METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "zero_grad", "scale"}
+_METHODS |= {"unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
+
+
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
     """The parts of a batch: as many as are named, else as many as a window has."""
     count = arithmetic.number(run, args[0]) if args else None
@@ -150,6 +159,7 @@ def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
 
 
 _TENSOR_METHODS = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
+_METHODS |= _TENSOR_METHODS
 
 
 def _reduced(symbol: Symbol, method: str) -> Value:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from amplint.flow import program as ir
@@ -44,7 +45,13 @@ class Symbol:
     @property
     def name(self) -> str:
         """The last part of the text, without indexes: `accum` of `self.args.accum`, `optimizers` of `optimizers[*]`."""
-        return self.text.rpartition(".")[2].partition("[")[0] or self.text
+        return last_part(self.text)
+
+
+@lru_cache(maxsize=8192)
+def last_part(text: str) -> str:
+    """The last part of a dotted text, without indexes."""
+    return text.rpartition(".")[2].partition("[")[0] or text
 
 
 class Length(int):

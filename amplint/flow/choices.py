@@ -2,12 +2,13 @@
 
 A run decides each condition over symbols once, when it first meets it. The runs of a program form a tree; it is
 visited breadth first, so that runs that differ from the first one in few decisions come first, and up to a limit.
+A decision that changed nothing of what happened is not combined with others.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
 MAX_RUNS = 96
@@ -20,6 +21,10 @@ class Decided(Protocol):
     def choices(self) -> dict[str, bool]:
         """What was decided, in the order in which it was first asked."""
 
+    @property
+    def happened(self) -> Hashable:
+        """All that happened, equal for runs in which the same happened."""
+
 
 R = TypeVar("R", bound=Decided)
 
@@ -27,10 +32,16 @@ R = TypeVar("R", bound=Decided)
 def all_runs(play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS) -> tuple[list[R], bool]:
     """One run per assignment, and whether that was all of them."""
     runs: list[R] = []
+    seen: set[Hashable] = set()
     waiting: deque[dict[str, bool]] = deque([{}])
-    while waiting and len(runs) < limit:
+    played = 0
+    while waiting and played < limit:
         forced = waiting.popleft()
         run = play(forced)
+        played += 1
+        if run.happened in seen:
+            continue
+        seen.add(run.happened)
         runs.append(run)
         path: dict[str, bool] = {}
         for key, value in run.choices.items():

@@ -41,8 +41,8 @@ still shrunk. With a GradScaler `unscale_()` moves along; it may run only once p
 
 ## Source
 
-- Gradient accumulation: unscale and clip just before the step, after all gradients for the upcoming step have
-  been accumulated (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
+- Gradient accumulation: unscale, to clip, just before the step and after all gradients for the upcoming step
+  have been accumulated (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
 """
 
 from amplint.catalogue.amounts import at_least, begins_micro_step
