@@ -7,5 +7,8 @@ from amplint.dialects.torch import TORCH
 
 DIALECTS: tuple[Dialect, ...] = (TORCH,)
 
+GOVERNS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.governs)
+"""Packages that divide, scale, clip or gate on the user's behalf."""
+
 WORDS: frozenset[str] = frozenset(word for dialect in DIALECTS for word in dialect.words)
 """A file that holds none of these holds no training step that we know."""

@@ -197,7 +197,7 @@ def _with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
 
 def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, at: ir.Span) -> Loss:
     """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
-    if not factor:
+    if not factor or (isinstance(other, Symbol) and other.governed):
         text = text_of(other)
         if text in loss.factors:
             return Loss(loss.weight, loss.factors - {text}, loss.scaler, loss.divisor, loss.trail)

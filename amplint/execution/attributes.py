@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from amplint.dialects import GOVERNS
 from amplint.execution.arithmetic import resolve
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -29,6 +30,7 @@ from amplint.execution.values import (
 from amplint.flow import program as ir
 
 _MISSING = object()
+_FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to anything else
 
 
 def read(run: Run, owner: Value, name: str) -> Value:
@@ -55,7 +57,8 @@ def read(run: Run, owner: Value, name: str) -> Value:
     if isinstance(owner, Symbol) and owner.forward and name == "loss":
         return Loss(Fraction(1))
     if isinstance(owner, Symbol):
-        return Symbol(f"{text_of(owner)}.{name}", owner.origin, forward=owner.forward, governed=owner.governed)
+        governed = owner.governed or owner.name in _FRAMEWORKS
+        return Symbol(f"{text_of(owner)}.{name}", owner.origin, forward=owner.forward, governed=governed)
     return Bound(owner, name)
 
 
@@ -117,7 +120,7 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
     """An attribute that the constructor did not set: what another method assigns, if that makes a known object."""
     from amplint.execution.expressions import evaluate
 
-    unknown = Symbol(f"{owner.text}.{name}")
+    unknown = Symbol(f"{owner.text}.{name}", governed=_is_governed(owner.klass))
     if name in owner.pending:
         return unknown
     owner.pending.add(name)
@@ -133,6 +136,15 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
             break
     owner.pending.discard(name)
     return owner.attributes.get(name, unknown)
+
+
+def _is_governed(klass: Class) -> bool:
+    """Whether a class derives from a framework's, whose optimizers and losses are not ours to judge."""
+    return any(
+        _is_governed(base) if isinstance(base, Class) else text_of(base).partition(".")[0] in GOVERNS
+        for base in klass.bases
+        if isinstance(base, (Class, Public))
+    )
 
 
 def _methods(klass: Class) -> list[Function]:

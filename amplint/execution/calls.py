@@ -197,6 +197,11 @@ def gate(run: Run, test: Value, at: ir.Span) -> Iterator[None]:
         run.gates.pop()
 
 
+def _at(items: list[Value], index: int) -> Value:
+    """An element of a known sequence; one that it does not have is not known."""
+    return items[index] if index < len(items) else Symbol("element", Origin.DATA)
+
+
 def stream_of(run: Run, value: Value) -> Stream:
     """A value as something to iterate over."""
     value = arithmetic.resolve(run, value)
@@ -206,7 +211,7 @@ def stream_of(run: Run, value: Value) -> Stream:
         value = list(value)
     if isinstance(value, (list, tuple, str)):
         items = list(value)
-        return Stream(lambda index: items[index], length=len(items), batches=True)
+        return Stream(lambda index: _at(items, index), length=len(items), batches=True)
     if isinstance(value, Parameters):
         return Stream(lambda index: value, length=1)
     text = text_of(value)

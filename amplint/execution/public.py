@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-from amplint.dialects import DIALECTS
+from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.dialect import Role
 from amplint.execution import horizon, methods, symbols
 from amplint.execution.run import Run
@@ -32,7 +32,6 @@ _MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.ite
 _EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.items()}
 _LOSSES = frozenset(chain.from_iterable(dialect.losses for dialect in DIALECTS))
 _TRANSPARENT = frozenset(chain.from_iterable(dialect.transparent for dialect in DIALECTS))
-_GOVERNS = frozenset(chain.from_iterable(dialect.governs for dialect in DIALECTS))
 _SAFE = ("torch.cuda.", "torch.distributed.", "os.", "sys.", "torch.device", "torch.backends.", "torch.version", "torch.utils.data")
 
 
@@ -62,7 +61,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
 
 
 def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    governed = name.partition(".")[0] in _GOVERNS
+    governed = name.partition(".")[0] in GOVERNS
     if not governed:
         if name.startswith("torch."):
             return _tensor(name, args, keywords)

@@ -14,7 +14,7 @@ from amplint.protocol.events import Event, Gate, Kind, Site
 WINDOW = 3
 """The length of a window whose length is a symbol: it has a first micro-step, a middle and a boundary."""
 
-MAX_STATEMENTS = 60_000
+MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
 MAX_ITERATIONS = 200
 
@@ -96,7 +96,7 @@ class Run:
     in_batches: int = 0
     made: int = 0
     hooked: bool = False
-    statements: int = 0
+    cost: int = 0
 
     @property
     def choices(self) -> dict[str, bool]:
@@ -117,8 +117,8 @@ class Run:
 
     def count(self) -> None:
         """Counts a statement. Raises Cut when the run has become too long."""
-        self.statements += 1
-        if self.statements > MAX_STATEMENTS:
+        self.cost += 1
+        if self.cost > MAX_STATEMENTS:
             raise Cut
 
     def name(self, base: str) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
 MAX_RUNS = 96
+MAX_COST = 120_000
+"""Statements that all runs from one entry may take together."""
 
 
 class Decided(Protocol):
@@ -25,6 +27,10 @@ class Decided(Protocol):
     def happened(self) -> Hashable:
         """All that happened, equal for runs in which the same happened."""
 
+    @property
+    def cost(self) -> int:
+        """How many statements the run took."""
+
 
 R = TypeVar("R", bound=Decided)
 
@@ -34,11 +40,11 @@ def all_runs(play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS) -> tup
     runs: list[R] = []
     seen: set[Hashable] = set()
     waiting: deque[dict[str, bool]] = deque([{}])
-    played = 0
-    while waiting and played < limit:
+    played = cost = 0
+    while waiting and played < limit and cost < MAX_COST:
         forced = waiting.popleft()
         run = play(forced)
-        played += 1
+        played, cost = played + 1, cost + run.cost
         if run.happened in seen:
             continue
         seen.add(run.happened)

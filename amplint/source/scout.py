@@ -23,7 +23,7 @@ def scout(text: str) -> str | None:
     tree = _tree(text)
     if tree is None:
         return text
-    if not any(_matters(node) for node in ast.walk(tree)):
+    if not any(_matters(node, text) for node in ast.walk(tree)):
         return None
     lines = text.splitlines(keepends=True)
     for first, last, indent in _blanks(tree, lines):
@@ -41,20 +41,24 @@ def _tree(text: str) -> ast.Module | None:
         return None
 
 
-def _matters(node: ast.AST) -> bool:
+def _matters(node: ast.AST, text: str) -> bool:
     """Whether a node is a backward, the making of a scaler, or an autocast that is called in a way to look at."""
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in _SEEDS or _MAKERS.search(name):
         return True
-    return name == "autocast" and _to_look_at(node)
+    return name == "autocast" and _to_look_at(node, text)
 
 
-def _to_look_at(node: ast.Call) -> bool:
+def _to_look_at(node: ast.Call, text: str) -> bool:
     """An autocast without a device, or one of `torch.cuda.amp`'s spelling with a `device_type`."""
-    named = {keyword.arg for keyword in node.keywords}
-    return "device_type" in named or not node.args
+    given = any(keyword.arg == "device_type" for keyword in node.keywords)
+    if given or node.args:
+        return given and "cuda.amp" in text
+    if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "attr", "") == "amp":
+        return "cuda" not in ast.unparse(node.func)
+    return isinstance(node.func, ast.Attribute) or "cuda.amp import" not in text
 
 
 def _blanks(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int, str]]:
