@@ -125,7 +125,7 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
         return unknown
     owner.pending.add(name)
     for function in _methods(owner.klass):
-        value = _assigned(function.node.body, name)
+        value = _assigned(run, function).get(name)
         if value is None:
             continue
         first = function.node.params[0].name if function.node.params else "self"
@@ -152,16 +152,16 @@ def _methods(klass: Class) -> list[Function]:
     return own + [function for base in klass.bases if isinstance(base, Class) for function in _methods(base)]
 
 
-def _assigned(body: tuple[ir.Stmt, ...], name: str) -> ir.Expr | None:
-    """The call that `self.name` is assigned somewhere in a body, None if there is none."""
-    from amplint.flow.program import Assign, Attr, Call
-
-    stack = list(body)
-    while stack:
-        node = stack.pop(0)
-        if isinstance(node, Assign) and isinstance(node.target, Attr) and node.target.name == name:
-            if isinstance(node.value, Call):
-                return node.value
-        for part in ("body", "orelse", "final"):
-            stack += getattr(node, part, ()) if not isinstance(node, (ir.Function, ir.Class)) else ()
-    return None
+def _assigned(run: Run, function: Function) -> dict[str, ir.Expr]:
+    """The calls that attributes are assigned in a function, by the attribute's name; found once for all runs."""
+    known = run.model.assigned.get(id(function.node))
+    if known is None:
+        known = run.model.assigned[id(function.node)] = {}
+        stack = list(function.node.body) if isinstance(function.node, ir.Function) else []
+        while stack:
+            node = stack.pop(0)
+            if isinstance(node, ir.Assign) and isinstance(node.target, ir.Attr) and isinstance(node.value, ir.Call):
+                known.setdefault(node.target.name, node.value)
+            for part in ("body", "orelse", "final"):
+                stack += getattr(node, part, ()) if not isinstance(node, (ir.Function, ir.Class)) else ()
+    return known

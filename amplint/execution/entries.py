@@ -39,11 +39,10 @@ def entries(program: ir.Program) -> Iterator[Entry]:
     """The module, then its functions and methods that act, those first that no other one calls."""
     yield Entry()
     found = list(_functions(program.body, None))
-    called = {name for function, _ in found for name in _called(function)}
-    callers_first = sorted(found, key=lambda pair: (pair[0].name in called or pair[0].name.startswith("__"), pair[0].at))
+    callers_first = sorted(found, key=lambda pair: (_is_called(*pair, program) or pair[0].name[:2] == "__", pair[0].at))
     for function, klass in callers_first[:MAX_ENTRIES]:
         if function.relevant and (function.backward or function.steps):
-            yield Entry(function, klass, _loops(function))
+            yield Entry(function, klass, function.loops)
 
 
 def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:
@@ -56,15 +55,9 @@ def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[i
             yield from _functions(node.body, klass)
 
 
-def _called(function: ir.Function) -> set[str]:
-    from amplint.lower.names import calls as called
-
-    return {name for node in function.body for name in called(node)} - {function.name}
-
-
-def _loops(function: ir.Function) -> bool:
-    """Whether a function holds a loop that back-propagates."""
-    return any(True for _ in _all_loops(function.body))
+def _is_called(function: ir.Function, klass: str | None, program: ir.Program) -> bool:
+    """Whether another function of the module calls this one."""
+    return (f".{function.name}" if klass else function.name) in program.called
 
 
 def _all_loops(body: tuple[ir.Stmt, ...]) -> Iterator[ir.For | ir.While]:

@@ -35,6 +35,7 @@ class Model:
     counters: set[str] = field(default_factory=set)
     longest: int = WINDOW
     tail: bool = True
+    assigned: dict[int, dict[str, ir.Expr]] = field(default_factory=dict)
 
     @property
     def batches(self) -> int:

@@ -211,7 +211,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         return losses[0]
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     known = func.origin is Origin.RUN and all(_constant(value) for value in values)
-    origin = Origin.DATA if data else Origin.RUN if known and func.origin is Origin.RUN else Origin.OPAQUE
+    settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
+    origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
     inner = ", ".join(text_of(value) for value in values)[:60]
     return Symbol(f"{func.text}({inner})", origin, governed=func.governed)
 

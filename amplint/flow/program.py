@@ -320,7 +320,7 @@ class Global(Node):
 class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
-    `backward`, `steps`, `zeroes`: what happens in it, through calls too.
+    `backward`, `steps`, `zeroes`: what happens in it, through calls too; `loops`: it back-propagates in a loop.
     """
 
     name: str
@@ -332,6 +332,7 @@ class Function(Node):
     backward: bool = False
     steps: bool = False
     zeroes: bool = False
+    loops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +366,12 @@ Stmt = (
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One module: its statements, and for every name the methods that are called on it anywhere."""
+    """One module: its statements, and for every name the methods that are called on it anywhere.
+
+    `called`: the functions that another function of the module calls, methods with a dot before their name.
+    """
 
     path: str
     body: tuple[Stmt, ...]
     usage: dict[str, frozenset[str]]
-    reassigned: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from amplint.flow import program as ir
@@ -88,6 +88,42 @@ def binds(target: object) -> set[str]:
         return {name for item in target.items for name in binds(item)}
     name = last(target)
     return {name} if name else set()
+
+
+_COMMON = frozenset(
+    "train eval step update zero_grad backward to cuda cpu forward parameters state_dict load_state_dict get add run".split()
+)
+
+
+def reaches(node: object) -> set[str]:
+    """What the calls inside a node may reach: `f` for a function called by its name, `.f` for a method.
+
+    A method that every torch object has (`model.train()`) is one of the module's own only on `self`.
+    """
+    found: set[str] = set()
+    for part in walk(node):
+        if isinstance(part, ir.Call) and isinstance(part.func, ir.Name):
+            found.add(part.func.name)
+        elif isinstance(part, ir.Call) and isinstance(part.func, ir.Attr):
+            owner = part.func.owner
+            own = isinstance(owner, ir.Name) and owner.name in ("self", "cls")
+            own = own or (isinstance(owner, ir.Call) and last(owner.func) == "super")
+            if own or part.func.name not in _COMMON:
+                found.add(f".{part.func.name}")
+    return found
+
+
+def functions(body: Iterable[ir.Stmt], method: bool = False) -> Iterator[tuple[str, ir.Function]]:
+    """Every function inside a body, with the name by which `reaches` speaks of it."""
+    for node in body:
+        if isinstance(node, ir.Function):
+            yield (f".{node.name}" if method else node.name), node
+            yield from functions(node.body)
+        elif isinstance(node, ir.Class):
+            yield from functions(node.body, method=True)
+        else:
+            inner = [child for child in children(node) if not isinstance(child, ir.Param)]
+            yield from functions(inner, method)  # type: ignore[arg-type]
 
 
 def calls(node: object) -> set[str]:

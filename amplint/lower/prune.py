@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from amplint.flow import program as ir
-from amplint.lower.names import binds, calls, walk
+from amplint.lower.names import binds, calls, functions, reaches, walk
 from amplint.lower.relevance import Relevance
 from amplint.lower.usage import Deeds, Usage, deeds_of, erases, goes_back, usage_of
 
@@ -19,19 +19,8 @@ def program_of(path: str, body: Body) -> ir.Program:
     usage = usage_of(body)
     deeds = deeds_of(body, usage)
     pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds)).body(body)
-    return ir.Program(path, pruned, usage.methods, _reassigned(body))
-
-
-def _reassigned(body: Body) -> frozenset[str]:
-    """Module-level names that are bound more than once, or declared global: they are not constants."""
-    bound: list[str] = []
-    for statement in body:
-        for node in walk(statement):
-            if isinstance(node, ir.Global):
-                bound += [*node.names, *node.names]
-        if isinstance(statement, (ir.Assign, ir.Augment)):
-            bound += binds(statement.target)
-    return frozenset(name for name in bound if bound.count(name) > 1)
+    called = {name for key, function in functions(body) for name in reaches(function) - {key}}
+    return ir.Program(path, pruned, usage.methods, frozenset(called))
 
 
 class _Pruner:
@@ -45,21 +34,29 @@ class _Pruner:
 
     def _one(self, node: ir.Stmt) -> ir.Stmt | None:
         if isinstance(node, ir.Function):
-            return self._function(node)
+            return self._function(node, node.name)
         if isinstance(node, ir.Class):
-            return replace(node, body=self.body(node.body))
+            return replace(node, body=self._members(node.body))
         if id(node) not in self.relevance.kept:
             return None
         make = _COMPOUNDS.get(type(node))
         return make(self, node) if make else node
 
-    def _function(self, node: ir.Function) -> ir.Function:
+    def _members(self, nodes: Iterable[ir.Stmt]) -> Body:
+        """The statements of a class, whose functions are methods."""
+        made = (
+            self._function(node, f".{node.name}") if isinstance(node, ir.Function) else self._one(node) for node in nodes
+        )
+        return tuple(found for found in made if found is not None)
+
+    def _function(self, node: ir.Function, key: str) -> ir.Function:
         """A function that nobody needs keeps its name and loses its body."""
-        relevant = node.name in self.deeds.acting or node.name in self.relevance.wanted
+        relevant = key in self.deeds.acting or node.name in self.relevance.wanted
         return replace(
             node,
             body=self.body(node.body) if relevant else (),
-            relevant=node.name in self.deeds.acting,
+            relevant=key in self.deeds.acting,
+            loops=key in self.deeds.looping,
             backward=self._does(node.body, goes_back, self.deeds.going_back),
             steps=self._steps(node.body),
             zeroes=self._does(node.body, erases, self.deeds.zeroing),
@@ -82,12 +79,13 @@ class _Pruner:
         inside = [part for child in (*node.body, *node.orelse) for part in walk(child)]
         if any(isinstance(part, (ir.Leave, ir.Return)) for part in inside):
             return True
-        names = {"zero_grad", "unscale_", "backward", "update"} | self.deeds.going_back
-        return bool(names & {name for child in (*node.body, *node.orelse) for name in calls(child)})
+        names = {"zero_grad", "unscale_", "backward", "update"}
+        children = (*node.body, *node.orelse)
+        return any(names & calls(child) or reaches(child) & self.deeds.going_back for child in children)
 
     def _loop(self, node: Any) -> Any:
         inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]
-        called = {name for child in node.body for name in calls(child)}
+        called = {name for child in node.body for name in reaches(child)}
         nested = any(self._goes_back(loop.body) for loop in inner) or bool(called & self.deeds.looping)
         shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested)
         return replace(node, body=self.body(node.body), orelse=self.body(node.orelse), shape=shape)
@@ -100,7 +98,7 @@ class _Pruner:
 
     def _does(self, nodes: Iterable[ir.Stmt], act: Callable[[ir.Call], bool], names: frozenset[str]) -> bool:
         for node in nodes:
-            if calls(node) & names or any(isinstance(part, ir.Call) and act(part) for part in walk(node)):
+            if reaches(node) & names or any(isinstance(part, ir.Call) and act(part) for part in walk(node)):
                 return True
         return False
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from amplint.flow import program as ir
-from amplint.lower.names import binds, calls, last, matters, reads, walk
+from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.usage import Deeds, Usage, acts
 
 _MUTATORS = frozenset({"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"})
@@ -38,7 +38,7 @@ class Relevance:
     def __init__(self, body: tuple[ir.Stmt, ...], usage: Usage, deeds: Deeds) -> None:
         self.usage, self.deeds = usage, deeds
         self.kept: set[int] = set()
-        self.wanted: set[str] = set(deeds.acting)
+        self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting}
         self._known = _defined(body)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
@@ -64,7 +64,7 @@ class Relevance:
         if isinstance(node, ir.For):
             names |= reads(node.target)
         self._heads[id(node)] = frozenset(names)
-        if head is not None and (acts(head, self.usage) or calls(head) & self.deeds.acting):
+        if head is not None and (acts(head, self.usage) or reaches(head) & self.deeds.acting):
             self._lines.append(Line(node, frozenset(names), frozenset(), True, function, loop, (*parents, id(node))))
         if isinstance(node, ir.If) and _guards_the_window(node):
             self._lines.append(Line(node, frozenset(names), frozenset(), True, function, loop, (*parents, id(node))))
@@ -80,7 +80,7 @@ class Relevance:
         if isinstance(node, ir.Assign) and self._copies(node.value):
             bound |= self.usage.losses
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
-        doing = acts(node, self.usage) or bool(calls(node) & self.deeds.acting)
+        doing = acts(node, self.usage) or bool(reaches(node) & self.deeds.acting)
         read = reads(node) if isinstance(node, ir.Global) else matters(node, self._known)
         return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents)
 

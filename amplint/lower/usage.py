@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from amplint.flow import program as ir
-from amplint.lower.names import binds, calls, last, walk
+from amplint.lower.names import binds, calls, functions, last, reaches, walk
 
 _NOT_TRAINING = re.compile(r"(?i)^(\w*envs?|prof|profiler|simulator|sim|world|pbar|progress\w*|bar|\w*meter\w*|logger)$")
 _SCHEDULER = re.compile(r"(?i)sched|^lr_|_lr$|warmup")
@@ -130,26 +130,26 @@ class Deeds:
 
 def deeds_of(body: Iterable[ir.Stmt], usage: Usage) -> Deeds:
     """What the functions of a module do."""
-    functions = [node for statement in body for node in walk(statement) if isinstance(node, ir.Function)]
-    called = [(function, calls(function)) for function in functions]
-    own = [(function.name, [part for part in walk(function) if isinstance(part, ir.Call)]) for function in functions]
+    found = list(functions(body))
+    called = [(name, reaches(function)) for name, function in found]
+    own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
 
     objects = _callable_objects(body)
 
     def closure(direct: set[str]) -> frozenset[str]:
-        while more := ({function.name for function, names in called if names & direct} | _objects(direct)) - direct:
+        while more := ({name for name, names in called if names & direct} | _objects(direct)) - direct:
             direct |= more
         return frozenset(direct)
 
     def _objects(direct: set[str]) -> set[str]:
-        return objects if "__call__" in direct else set()
+        return objects if ".__call__" in direct else set()
 
     def doing(act: Callable[[ir.Call], bool]) -> set[str]:
-        return {name for name, found in own if any(act(call) for call in found)}
+        return {name for name, made in own if any(act(call) for call in made)}
 
-    changing = {function.name for function in functions if any(acts(child, usage) for child in function.body)}
+    changing = {name for name, function in found if any(acts(child, usage) for child in function.body)}
     going_back = closure(doing(goes_back))
-    looping = {function.name for function in functions if any(_loops_back(child, going_back) for child in function.body)}
+    looping = {name for name, function in found if any(_loops_back(child, going_back) for child in function.body)}
     return Deeds(closure(changing), closure(doing(usage.steps)), going_back, closure(looping), closure(doing(erases)))
 
 
@@ -163,10 +163,11 @@ def _callable_objects(body: Iterable[ir.Stmt]) -> set[str]:
         and any(isinstance(child, ir.Function) and child.name == "__call__" for child in node.body)
     }
     made = [node for node in nodes if isinstance(node, ir.Assign) and calls(node.value) & classes]
-    return {name for node in made for name in binds(node.target)}
+    names = {name for node in made for name in binds(node.target)}
+    return names | {f".{name}" for name in names}
 
 
 def _loops_back(node: ir.Stmt, going_back: frozenset[str]) -> bool:
     """Whether a loop inside a statement back-propagates."""
     loops = (part for part in walk(node) if isinstance(part, (ir.For, ir.While)))
-    return any("backward" in names or names & going_back for loop in loops for names in [calls(loop)])
+    return any("backward" in calls(loop) or reaches(loop) & going_back for loop in loops)

@@ -69,5 +69,5 @@ RULE = Rule(
     when=(Condition(STEPS, lost=at_least(1), micro_steps=1, steps=at_least(1)),),
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"),),
-    hides=("dropped-tail-window",),
+    hides=("dropped-tail-window", "step-per-micro-step"),
 )
