@@ -58,7 +58,7 @@ def _breaches(program: ir.Program) -> list[Breach]:
             executed |= run.executed
         for breach in judge([_trace(run, entry) for run in runs], RULES):
             known = found.get(breach.key)
-            if known is None or known.mild and not breach.mild:
+            if known is None or (known.mild and not breach.mild):
                 found[breach.key] = breach
     return list(found.values())
 
@@ -84,9 +84,16 @@ def _trace(run: Run, entry: Entry) -> Trace:
 def _finding(breach: Breach, filename: str) -> Finding:
     rule = RULES[breach.rule]
     severity = Severity.WARNING if breach.mild else Severity.ERROR
-    witness = tuple(Witness(_place(site), what) for site, what in breach.because if site != breach.site)
-    message, advice = _filled(rule.message, breach.words), _filled(rule.advice, breach.words)
+    witness = tuple(Witness(_place(site), what) for site, what in breach.because)
+    message = _filled(rule.message, breach.words) + _when(breach.assumed)
+    advice = _filled(rule.advice, breach.words)
     return Finding(filename, _place(breach.site), breach.rule, severity, message, advice, witness)
+
+
+def _when(assumed: tuple[tuple[str, bool], ...]) -> str:
+    """The conditions under which the mistake happens, if it needs any."""
+    said = [f"`{key}` is {'true' if value else 'false'}" for key, value in assumed[:3]]
+    return f" (when {' and '.join(said)})" if said else ""
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:

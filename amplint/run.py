@@ -2,7 +2,7 @@
 
     discover   which files are meant                                    source/discover
     prefilter  which of them can hold a training step, by their bytes   source/prefilter
-    analyse    what is wrong in each                                    lower/analysis, the only stage that needs LibCST
+    analyse    what is wrong in each                                    analysis, the only stage that needs LibCST
     suppress   what its comments hide, and what they hide in vain       source/comments
     select     which rules speak                                        selection
     report     telling                                                  report, called by cli

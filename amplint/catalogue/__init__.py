@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType, ModuleType
 
-from amplint.catalogue.rule import Rule
-from amplint.catalogue.scaler import (
-    discarded_scaled_loss,
-    invalid_scaler_config,
-    missing_scaler_update,
-    repeated_unscale,
-    scaler_update_order,
-    step_bypasses_scaler,
-    unscale_after_step,
-    unscaled_backward,
+from amplint.catalogue.accumulation import (
+    dropped_tail_window,
+    early_first_window,
+    ineffective_loss_division,
+    missing_loss_division,
+    missing_zero_grad,
+    step_per_micro_step,
+    zero_grad_before_step,
+    zero_grad_per_micro_step,
 )
 from amplint.catalogue.autocast import (
     invalid_autocast_arguments,
@@ -25,15 +24,16 @@ from amplint.catalogue.clipping import (
     clip_before_unscale,
     clip_per_micro_step,
 )
-from amplint.catalogue.accumulation import (
-    dropped_tail_window,
-    early_first_window,
-    ineffective_loss_division,
-    missing_loss_division,
-    missing_zero_grad,
-    step_per_micro_step,
-    zero_grad_before_step,
-    zero_grad_per_micro_step,
+from amplint.catalogue.rule import Rule
+from amplint.catalogue.scaler import (
+    discarded_scaled_loss,
+    invalid_scaler_config,
+    missing_scaler_update,
+    repeated_unscale,
+    scaler_update_order,
+    step_bypasses_scaler,
+    unscale_after_step,
+    unscaled_backward,
 )
 from amplint.catalogue.scheduler import (
     scheduler_before_optimizer,

@@ -9,7 +9,9 @@ from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
 from amplint.protocol.window import begins_micro_step as _begins
 
-_ADAPTIVE = frozenset({"Adam", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adam8bit", "PagedAdam8bit"})
+_ADAPTIVE = frozenset(
+    {"Adam", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adam8bit", "PagedAdam8bit"}
+)
 _DECOUPLED = frozenset({"AdamW", "AdamW8bit", "PagedAdamW8bit", "PagedAdamW", "Lion", "Lion8bit"})
 
 
@@ -53,7 +55,9 @@ def window_words(moment: Moment) -> dict[str, str]:
     gate = moment.event.gate or moment.ledger.window.gate
     length = gate.length if gate is not None and gate.length else str(moment.ledger.window.micro_steps)
     if hardly_felt(moment):
-        consequence = f" ({moment.ledger.algorithm} hides it as long as nothing is clipped or decayed with the gradient)"
+        consequence = (
+            f" ({moment.ledger.algorithm} hides it as long as nothing is clipped or decayed with the gradient)"
+        )
     elif Kind.CLIP in moment.last:
         consequence = ", and with it the norm that the clip compares with its threshold"
     else:

@@ -1,7 +1,7 @@
 """What a rule is. A rule is data: a file in a family's folder with a docstring (its page) and a `RULE`.
 
 Nothing is declared that can be derived: the id is the file's name, the family its folder, the halves follow from what
-it declares (`when`: both halves; `find`: static only).
+it declares (`when`: both halves; `find`: static, and live where a constructor is seen; `observe`: live only).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from amplint.protocol.cadence import Cadence
-from amplint.protocol.events import Kind, Site
+from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
 from amplint.protocol.ledger import Ledger
 from amplint.protocol.state import Moment
@@ -74,11 +74,12 @@ class Rule:
 
     `message` says what happens to the numbers, `advice` what to do; both may quote `{names}` of `words` and of the
     event's detail. `when` are the conditions, any of which is the mistake. `place` is the earlier event that the
-    finding points at (the event itself if None), `at_gate` the gate of that event. `because` are the earlier events that go into the witness, each with
-    what happened there. `milder` says of a moment that it is only a warning. `find` judges facts of the text: the words
-    for the message, or None.
-    `hides` are rules that this one makes superfluous at the same place or in the same window.
-    `needs_every_path`: a path on which the event happens without the mistake refutes it (False: one path is enough).
+    finding points at (the event itself if None), `at_gate` the gate of that event. `because` are the earlier events
+    that go into the witness, each with what happened there. `milder` says of a moment that it is only a warning.
+    `find` judges facts of the text: the words for the message, or None. `observe` judges the numbers that were measured
+    at a moment (`moment.event.reading`), in the same way. `hides` are rules that this one makes
+    superfluous in the same run. `needs_every_path`: a path on which the event happens without the mistake refutes it
+    (False: one path is enough).
     """
 
     tier: Tier
@@ -91,19 +92,33 @@ class Rule:
     milder: Callable[[Moment], bool] | None = None
     words: Callable[[Moment], dict[str, str]] | None = None
     find: Callable[[Fact], dict[str, str] | None] | None = None
+    observe: Callable[[Moment], dict[str, str] | None] | None = None
     hides: tuple[str, ...] = ()
     needs_every_path: bool = True
     id: str = ""
     family: str = ""
     page: str = ""
 
+    @property
+    def needs_a_run(self) -> bool:
+        """Whether only numbers that were measured show the mistake: the static half cannot see it."""
+        return self.observe is not None and not self.when and self.find is None
+
     def breaks(self, moment: Moment) -> bool:
         """Whether this moment shows the mistake."""
         return any(condition.holds(moment) for condition in self.when)
 
+    def earlier(self, moment: Moment, kind: Kind) -> Event | None:
+        """The latest event of a kind that led to the finding; the event of the moment itself if that came later."""
+        same = moment.event.kind is kind or (kind is Kind.STEP and moment.event.kind in STEPS)
+        if same and self.place not in (None, kind):
+            return moment.event
+        return moment.last.get(kind)
+
     def site(self, moment: Moment) -> Site:
         """The place that a finding points at: the event, an earlier one, or the gate of the optimizer's step."""
-        here = self.place is None or moment.event.kind is self.place
-        event = moment.event if here else moment.last.get(self.place, moment.event)
+        event = moment.event
+        if self.place is not None and event.kind is not self.place:
+            event = moment.last.get(self.place, event)
         gate = event.gate or moment.ledger.window.gate
         return gate.site if self.at_gate and gate is not None else event.site

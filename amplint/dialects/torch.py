@@ -1,4 +1,4 @@
-"""Native PyTorch: `torch.amp`, `torch.optim`, `torch.nn.utils` (torch 2.13; `torch.cuda.amp` is deprecated since 2.4)."""
+"""Native PyTorch 2.13: `torch.amp`, `torch.optim`, `torch.nn.utils` (`torch.cuda.amp` is deprecated since 2.4)."""
 
 from __future__ import annotations
 

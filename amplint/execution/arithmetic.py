@@ -158,7 +158,9 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
     text = f"{named_text(left, node.left)} {op} {named_text(right, node.right)}"
     governed = any(symbol.governed for symbol in symbols)
-    return Symbol(text, origin, governed=governed, tags=_tags(run, op, left, right), forward=any(s.forward for s in symbols))
+    return Symbol(
+        text, origin, governed=governed, tags=_tags(run, op, left, right), forward=any(s.forward for s in symbols)
+    )
 
 
 def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
@@ -235,7 +237,9 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         run.model.learn_window(text_of(right))
     if first is not None and second is not None and node.op in _COMPARISONS:
         answer = _COMPARISONS[node.op](first, second)
-        length = next((value.name for value in (left, right, *_lengths(run, left, right)) if isinstance(value, Length)), None)
+        length = next(
+            (value.name for value in (left, right, *_lengths(run, left, right)) if isinstance(value, Length)), None
+        )
         return Gated(answer, length) if node.gates else answer
     return _unknown(node, left, right)
 
@@ -360,4 +364,3 @@ def resolve(run: Run, value: Value) -> Value:
         wanted = value.op == "or"
         value = next((part for part in value.parts[:-1] if truth(run, part) is wanted), value.parts[-1])
     return value
-

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, symbols
+from amplint.execution import arithmetic, attributes
 from amplint.execution.run import Run
 from amplint.execution.values import (
     NUMBER,
     Count,
-    Function,
     Length,
     Loss,
     Origin,
-    Parameters,
     Scope,
     Stream,
     Super,
@@ -69,7 +67,7 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if isinstance(value, Stream):
         return Count(length_of(run, value), frozenset({"batches"}))
     text = text_of(value)
-    if "dataset" in text or "batch" in text and "batches" not in text or not isinstance(value, Symbol):
+    if "dataset" in text or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
@@ -175,7 +173,7 @@ def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     losses = [item for item in items if isinstance(item, Loss)]
     if losses and len(losses) == len(items) and len({(loss.weight, loss.factors) for loss in losses}) == 1:
         return losses[0] if len(losses) == 1 else Loss(None, trail=losses[0].trail)
-    if isinstance(value, Stream) and isinstance(value.item(0), Loss) or losses:
+    if (isinstance(value, Stream) and isinstance(value.item(0), Loss)) or losses:
         return Loss(None)
     return Symbol(f"sum({text_of(value)})", _origin(args))
 
@@ -226,4 +224,3 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "filter": _filter,
     "bool": _first,
 }
-

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from amplint.execution import arithmetic, attributes, builtins, methods, public, symbols
 from amplint.execution.run import MAX_DEPTH, Run
+from amplint.execution.signals import Returned
 from amplint.execution.values import (
     Bound,
     Class,
@@ -125,7 +126,7 @@ def _run_function(
 
 def _result(run: Run, function: Function, scope: Scope) -> Value:
     from amplint.execution.expressions import evaluate
-    from amplint.execution.statements import Returned, execute
+    from amplint.execution.statements import execute
 
     node = function.node
     if isinstance(node, ir.Lambda):
@@ -142,9 +143,7 @@ def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords) -> Value:
     return Symbol(f"{name}(...)", Origin.DATA if data else Origin.OPAQUE)
 
 
-def bind(
-    run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value
-) -> Scope:
+def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value) -> Scope:
     """The scope of a call: parameters bound to arguments, defaults, or symbols of their own name."""
     from amplint.execution.expressions import evaluate
 
@@ -154,6 +153,7 @@ def bind(
     for param, value in zip(plain, values, strict=False):
         scope.names[param.name] = value
     for param in function.node.params:
+        _annotate(run, function, param, scope.names.get(param.name))
         if param.name in scope.names:
             continue
         if param.star:
@@ -165,6 +165,28 @@ def bind(
         else:
             scope.names[param.name] = Symbol(param.name)
     return scope
+
+
+def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> None:
+    """Takes an annotation's word for the role of a parameter of which nothing is known."""
+    if param.annotation is None or (value is not None and not isinstance(value, Symbol)):
+        return
+    for name in public_names(run, function.scope, param.annotation):
+        role = public.role_of(name)
+        if role is not None:
+            run.annotated[value.text if isinstance(value, Symbol) else param.name] = role.value
+
+
+def public_names(run: Run, scope: Scope, node: ir.Expr) -> list[str]:
+    """The public names in an annotation, those inside `Optional[...]` and `... | None` included."""
+    from amplint.execution.expressions import evaluate
+
+    if isinstance(node, ir.Item):
+        return public_names(run, scope, node.index)
+    if isinstance(node, ir.Binary):
+        return [*public_names(run, scope, node.left), *public_names(run, scope, node.right)]
+    value = evaluate(run, scope, node) if isinstance(node, (ir.Name, ir.Attr)) else None
+    return [value.name] if isinstance(value, Public) else []
 
 
 def _rest(param: ir.Param, plain: list[ir.Param], keywords: Keywords) -> Value:

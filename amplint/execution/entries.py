@@ -30,7 +30,7 @@ class Entry:
 
     @property
     def complete(self) -> bool:
-        """Whether backward and step are both in it, and so is the loop, or else the zeroing: nobody else has a hand in."""
+        """Whether nobody else has a hand in: backward and step are both in it, and the loop or the zeroing too."""
         found = self.function
         return found is None or (found.backward and found.steps and (self.loops or found.zeroes))
 
@@ -39,7 +39,9 @@ def entries(program: ir.Program) -> Iterator[Entry]:
     """The module, then its functions and methods that act, those first that no other one calls."""
     yield Entry()
     found = list(_functions(program.body, None))
-    callers_first = sorted(found, key=lambda pair: (_is_called(*pair, program) or pair[0].name[:2] == "__", pair[0].at))
+    callers_first = sorted(
+        found, key=lambda pair: (_is_called(pair[0], pair[1], program) or pair[0].name[:2] == "__", pair[0].at)
+    )
     for function, klass in callers_first[:MAX_ENTRIES]:
         if function.relevant and (function.backward or function.steps):
             yield Entry(function, klass, function.loops)
@@ -134,7 +136,9 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     assert entry.function is not None
     if entry.klass is None:
         found = scope.names.get(entry.function.name)
-        return found if isinstance(found, Function) and found.node is entry.function else Function(entry.function, scope)
+        return (
+            found if isinstance(found, Function) and found.node is entry.function else Function(entry.function, scope)
+        )
     klass = scope.names.get(entry.klass)
     if not isinstance(klass, Class):
         return Function(entry.function, scope)
@@ -144,5 +148,3 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     found = klass.attributes.get(entry.function.name)
     function = found if isinstance(found, Function) else Function(entry.function, scope, klass)
     return function if _static(entry.function) else Method(function, instance)
-
-

@@ -8,9 +8,11 @@ Any other loop that back-propagates runs over an epoch: two windows and a tail.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from amplint.execution import arithmetic
 from amplint.execution.run import MAX_ITERATIONS, WINDOW, Run
+from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Gate, Kind
@@ -22,7 +24,7 @@ _BOUNDARY = re.compile(
 )
 
 
-def for_loop(run: Run, scope: Scope, node: ir.For) -> object:
+def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     """`for target in source`."""
     from amplint.execution.calls import stream_of
     from amplint.execution.expressions import evaluate
@@ -38,16 +40,17 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> object:
     signal = _iterate(run, scope, node, trips, begin)
     if signal is None:
         _finish(run, node, stream)
-    return None if signal == "break" else signal or _orelse(run, scope, node)
+        return _orelse(run, scope, node)
+    return None if signal == "break" else signal
 
 
-def _orelse(run: Run, scope: Scope, node: ir.For | ir.While) -> object:
+def _orelse(run: Run, scope: Scope, node: ir.For | ir.While) -> Signal:
     from amplint.execution.statements import execute
 
     return execute(run, scope, node.orelse)
 
 
-def while_loop(run: Run, scope: Scope, node: ir.While) -> object:
+def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
     """`while test`."""
     from amplint.execution.expressions import evaluate
 
@@ -119,7 +122,7 @@ def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
     return text_of(bound) in run.model.windows or arithmetic.window_of(run, bound) is not None or run.in_batches > 0
 
 
-def _iterate(run: Run, scope: Scope, node: ir.For | ir.While, trips: int, begin: object) -> object:
+def _iterate(run: Run, scope: Scope, node: ir.For | ir.While, trips: int, begin: Callable[[int], bool]) -> Signal:
     """Runs the body up to `trips` times. Returns the signal that ended the loop early, None if none did."""
     from amplint.execution.statements import execute
 
@@ -128,7 +131,7 @@ def _iterate(run: Run, scope: Scope, node: ir.For | ir.While, trips: int, begin:
     run.in_batches += batches
     try:
         for index in range(trips):
-            if not begin(index):  # type: ignore[operator]
+            if not begin(index):
                 return None
             run.last_batch = index == trips - 1 if batches else run.last_batch
             signal = execute(run, scope, node.body)
@@ -162,5 +165,3 @@ def boundary(run: Run, test: Value, node: ir.If) -> bool | None:
         return None
     inverted = isinstance(test, Condition) and test.op == "not"
     return ((run.tick + 1) % WINDOW == 0) is not inverted
-
-

@@ -15,7 +15,6 @@ from amplint.execution.values import (
     Method,
     Optimizer,
     Origin,
-    Parameters,
     Scaler,
     Scheduler,
     Stream,
@@ -32,13 +31,14 @@ OF_ROLE = {
     "scheduler": frozenset({"step"}),
 }
 _QUIET = frozenset(
-    """state_dict load_state_dict add_param_group train eval get_last_lr get_lr register_step_pre_hook register_step_post_hook
-    get_scale get_growth_factor get_backoff_factor get_growth_interval set_growth_interval items keys values __repr__
-    share_memory register_state_dict_pre_hook""".split()
+    """state_dict load_state_dict add_param_group train eval get_last_lr get_lr get_scale get_growth_factor
+    get_backoff_factor get_growth_interval set_growth_interval items keys values __repr__ share_memory
+    register_step_pre_hook register_step_post_hook register_state_dict_pre_hook""".split()
 )
 _CLIP_FACTOR = re.compile(r"(?i)clip|coef")
 _SAME_LOSS = frozenset(
-    "mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_ type".split()
+    """mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_
+    type""".split()
 )
 _OUT = frozenset({"item", "detach", "tolist", "numpy"})
 
@@ -185,8 +185,10 @@ def optimizer_of(run: Run, model: str | None) -> Optimizer | None:
 def zero_model(run: Run, model: str, at: ir.Span) -> None:
     """`model.zero_grad()`: every optimizer that may hold the model's parameters."""
     holding = [found for found in run.optimizers.values() if model in found.models]
-    for optimizer in holding or [None]:
+    for optimizer in holding:
         run.emit(Kind.ZERO_GRAD, at, optimizer, detail=_discards(run))
+    if not holding:
+        run.emit(Kind.ZERO_GRAD, at, detail=_discards(run))
 
 
 def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
@@ -240,5 +242,3 @@ def _container(owner: list[Value] | dict[Value, Value], name: str, args: list[Va
     if name == "update" and args and isinstance(args[0], dict):
         owner.update(args[0])
     return Symbol("dict item", Origin.OPAQUE)
-
-

@@ -32,7 +32,16 @@ _MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.ite
 _EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.items()}
 _LOSSES = frozenset(chain.from_iterable(dialect.losses for dialect in DIALECTS))
 _TRANSPARENT = frozenset(chain.from_iterable(dialect.transparent for dialect in DIALECTS))
-_SAFE = ("torch.cuda.", "torch.distributed.", "os.", "sys.", "torch.device", "torch.backends.", "torch.version", "torch.utils.data")
+_SAFE = (
+    "torch.cuda.",
+    "torch.distributed.",
+    "os.",
+    "sys.",
+    "torch.device",
+    "torch.backends.",
+    "torch.version",
+    "torch.utils.data",
+)
 
 
 def role_of(name: str) -> Role | None:

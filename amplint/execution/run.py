@@ -91,6 +91,7 @@ class Run:
     loop_gate: Gate | None = None
     optimizers: dict[str, Optimizer] = field(default_factory=dict)
     objects: dict[tuple[str, str], Value] = field(default_factory=dict)
+    annotated: dict[str, str] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
     tick: int = 0
     last_batch: bool = False
@@ -108,7 +109,15 @@ class Run:
     def happened(self) -> Hashable:
         """All that happened, in a form that is quick to compare."""
         return tuple(
-            (event.kind.value, event.site.row, event.optimizer, event.scaled, event.weight, len(event.stack), event.gate is None)
+            (
+                event.kind.value,
+                event.site.row,
+                event.optimizer,
+                event.scaled,
+                event.weight,
+                len(event.stack),
+                event.gate is None,
+            )
             for event in self.events
         )
 

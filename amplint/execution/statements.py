@@ -1,14 +1,15 @@
-"""What a statement does. A jump is a value: None to go on, or one of the signals."""
+"""What a statement does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from amplint.execution import arithmetic, attributes, calls, loops, methods
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
+from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
     Condition,
@@ -25,20 +26,6 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
-
-BREAK = "break"
-CONTINUE = "continue"
-RAISE = "raise"
-
-
-@dataclass(frozen=True)
-class Returned:
-    """A `return` with its value."""
-
-    value: Value
-
-
-Signal = str | Returned | None
 
 
 def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
@@ -123,7 +110,9 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
         return None
     before = evaluate(run, scope, node.target)
     if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not before.offset:
-        before = run.tick if before.origin is not Origin.DATA else before  # a counter that nobody set runs with the batches
+        before = (
+            run.tick if before.origin is not Origin.DATA else before
+        )  # a counter that nobody set runs with the batches
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     after = arithmetic.binary(run, operation, before, value)
     assign(run, scope, node.target, after)
@@ -275,4 +264,3 @@ _EXECUTORS: dict[type, Callable[[Run, Scope, Any], Signal]] = {
     ir.Function: _function,
     ir.Class: _class,
 }
-

@@ -26,7 +26,9 @@ from amplint.execution.values import (
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
-_CRITERION = re.compile(r"(?i)^(?!(compute|get|calc|calculate|train|forward|eval|make|build|update|log|print)_)\w*(crit(erion)?\w*|loss_?(fn|fun|func|function|f|module|layer)?|objective)(_?\w{1,3})?$")
+_CRITERION = re.compile(
+    r"(?i)^(?!(compute|get|calc|calculate|train|forward|eval|make|build|update|log|print)_)\w*(crit(erion)?\w*|loss_?(fn|fun|func|function|f|module|layer)?|objective)(_?\w{1,3})?$"
+)
 _MODEL = re.compile(
     r"(?i)(model|net(work)?|module|ddp|gpt|llm|bert|encoder|decoder|student|generator|discriminator|learner|policy|unet|vae)"
     r"\w*$|^(net|model)\w*$"
@@ -84,6 +86,9 @@ def _made(role: str, symbol: Symbol) -> Value:
 
 def role_of(run: Run, symbol: Symbol) -> str | None:
     """`optimizer`, `scaler` or `scheduler`, by use in the module and by name; None when neither says."""
+    annotated = run.annotated.get(symbol.text)
+    if annotated in ("optimizer", "scaler", "scheduler"):
+        return annotated
     if symbol.origin is Origin.DATA and not symbol.text.endswith("[*]"):
         return None
     return _role(symbol.name, run.program.usage.get(symbol.name, frozenset()))
@@ -185,7 +190,7 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
 
 def _scaled(symbol: Symbol) -> bool | None:
     """A symbol called scaled may have been scaled anywhere; another one was not."""
-    return None if "scaled" in symbol.name or symbol.origin is Origin.OPAQUE and "scale" in symbol.text else False
+    return None if "scaled" in symbol.name or (symbol.origin is Origin.OPAQUE and "scale" in symbol.text) else False
 
 
 def _lossy(value: Value) -> bool:
@@ -201,7 +206,9 @@ def _plays(run: Run, value: Value) -> str | None:
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     hand_over(run, func.text, args, keywords, at)
     if _CRITERION.search(func.name) and func.name != "backward":
-        divides = any(arithmetic.window_of(run, value) or isinstance(value, Length) for value in (*args, *keywords.values()))
+        divides = any(
+            arithmetic.window_of(run, value) or isinstance(value, Length) for value in (*args, *keywords.values())
+        )
         return Loss(None if divides else Fraction(1)) if (args or keywords) else Symbol(func.text + "()", Origin.OPAQUE)
     if is_model(run, func):
         return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed)

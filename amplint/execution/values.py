@@ -55,12 +55,13 @@ def last_part(text: str) -> str:
 
 
 class Length(int):
-    """The length of a window: a symbol that the model gives a small value, or a literal. `name` is how it is spelled."""
+    """The length of a window: a symbol that the model gives a small value, or a literal; `name` is its spelling."""
 
     name: str
     tags: frozenset[str]
 
     def __new__(cls, value: int, name: str) -> Length:
+        """A length of a known value."""
         made = super().__new__(cls, value)
         made.name = name
         made.tags = frozenset({"window"})
@@ -73,6 +74,7 @@ class Count(int):
     tags: frozenset[str]
 
     def __new__(cls, value: int, tags: frozenset[str]) -> Count:
+        """A count of what the tags say."""
         made = super().__new__(cls, value)
         made.tags = tags
         return made
@@ -86,6 +88,7 @@ class Remainder(int):
     assumed: bool
 
     def __new__(cls, value: int, length: str, restarts: bool = False, assumed: bool = False) -> Remainder:
+        """A remainder by a window that is spelled `length`."""
         made = super().__new__(cls, value)
         made.length, made.restarts, made.assumed = length, restarts, assumed
         return made
@@ -309,7 +312,9 @@ NUMBER = (int, float, Fraction)
 def text_of(value: Value) -> str:
     """A canonical text: equal for equal values, and readable."""
     if isinstance(value, Symbol):
-        return value.text if not value.offset else f"{value.text} {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
+        return (
+            value.text if not value.offset else f"{value.text} {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
+        )
     if isinstance(value, Public):
         return value.name
     if isinstance(value, Bound):
@@ -321,8 +326,10 @@ def text_of(value: Value) -> str:
     if isinstance(value, Instance):
         return value.text
     if isinstance(value, Condition):
-        return f" {value.op} ".join(text_of(part) for part in value.parts) if len(value.parts) > 1 else (
-            f"{value.op} {text_of(value.parts[0])}"
+        return (
+            f" {value.op} ".join(text_of(part) for part in value.parts)
+            if len(value.parts) > 1
+            else (f"{value.op} {text_of(value.parts[0])}")
         )
     if isinstance(value, (str, bool, type(None), *NUMBER)):
         return repr(value)

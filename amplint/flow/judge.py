@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from amplint.catalogue.rule import Rule, Tier
 from amplint.flow.attribution import attributed
@@ -36,7 +36,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class Breach:
-    """A rule broken at a place, with what was known at the moment that showed it."""
+    """A rule broken at a place, with what was known at the moment that showed it.
+
+    `because` is the witness; `assumed` are the choices of conditions without which it does not happen.
+    """
 
     rule: str
     site: Site
@@ -63,7 +66,16 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
             known = best.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 best[breach.key] = breach
-    return sorted(best.values(), key=lambda breach: (breach.site, breach.rule))
+    explained = (replace(breach, assumed=_assumed(breach, runs)) for breach in best.values())
+    return sorted(explained, key=lambda breach: (breach.site, breach.rule))
+
+
+def _assumed(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]]) -> tuple[tuple[str, bool], ...]:
+    """The choices without which the mistake is not made: alike in all runs that show it, different in some other."""
+    shown = [trace.choices for trace, found in runs if any(one.key == breach.key for one in found)]
+    others = [trace.choices for trace, found in runs if all(one.key != breach.key for one in found)]
+    common = {key: value for key, value in shown[0].items() if all(other.get(key) == value for other in shown)}
+    return tuple((key, value) for key, value in common.items() if any(other.get(key) is not value for other in others))
 
 
 def _contradicts(trace: Trace) -> bool:
@@ -80,15 +92,14 @@ def _breaches(trace: Trace, rules: Mapping[str, Rule]) -> Iterable[Breach]:
         for moment in state.moments(event):
             for rule in rules.values():
                 if rule.when and rule.breaks(moment):
-                    yield _breach(rule, moment, trace)
+                    yield _breach(rule, moment)
 
 
-def _breach(rule: Rule, moment: Moment, trace: Trace) -> Breach:
+def _breach(rule: Rule, moment: Moment) -> Breach:
     mild = rule.tier is not Tier.ERROR or (rule.milder is not None and rule.milder(moment))
-    because = tuple((moment.last[kind].site, what) for kind, what in rule.because if kind in moment.last)
+    because = tuple((found.site, what) for kind, what in rule.because if (found := rule.earlier(moment, kind)))
     words = {**moment.event.detail, **(rule.words(moment) if rule.words else {})}
-    assumed = tuple(sorted((key, value) for key, value in trace.choices.items()))
-    return Breach(rule.id, rule.site(moment), mild, words, because, assumed)
+    return Breach(rule.id, rule.site(moment), mild, words, because)
 
 
 def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
@@ -98,9 +109,7 @@ def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
     return [breach for breach in found if breach.rule not in hidden]
 
 
-def _refuted(
-    breach: Breach, trace: Trace, free: frozenset[str], runs: Sequence[tuple[Trace, list[Breach]]]
-) -> bool:
+def _refuted(breach: Breach, trace: Trace, free: frozenset[str], runs: Sequence[tuple[Trace, list[Breach]]]) -> bool:
     """Whether a run that differs only in the choices that are free reaches the place without the breach."""
     if not free:
         return False

@@ -346,21 +346,7 @@ class Class(Node):
 
 
 Stmt = (
-    Assign
-    | Augment
-    | Do
-    | If
-    | For
-    | While
-    | With
-    | Try
-    | Return
-    | Leave
-    | Assert
-    | Import
-    | Global
-    | Function
-    | Class
+    Assign | Augment | Do | If | For | While | With | Try | Return | Leave | Assert | Import | Global | Function | Class
 )
 
 

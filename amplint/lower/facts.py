@@ -62,10 +62,8 @@ def _literal(node: ir.Expr) -> object:
 
 
 def _computed(op: str, left: float, right: float) -> float | None:
-    if op in ("+", "-", "*"):
-        return {"+": left + right, "-": left - right, "*": left * right}[op]
     if op == "/" and right:
         return left / right
     if op == "**" and abs(right) <= 64:
-        return float(left) ** right
-    return None
+        return float(float(left) ** right)
+    return {"+": left + right, "-": left - right, "*": left * right}.get(op)

@@ -1,17 +1,20 @@
-"""Which names an expression reads and a statement binds. Attributes count by their last part: `self.scaler` is `scaler`."""
+"""Which names an expression reads and a statement binds. Attributes go by their last part: `self.a` is `a`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from dataclasses import fields
 
 from amplint.flow import program as ir
 
+_PARTS: dict[type, tuple[str, ...]] = {}
 
-@cache
+
 def _parts(kind: type) -> tuple[str, ...]:
     """The fields of a node type that can hold nodes."""
-    return tuple(name for name in kind.__dataclass_fields__ if name not in ("at", "shape"))  # type: ignore[attr-defined]
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(part.name for part in fields(kind) if part.name not in ("at", "shape"))
+    return _PARTS[kind]
 
 
 def children(node: object) -> Iterator[object]:
@@ -91,7 +94,8 @@ def binds(target: object) -> set[str]:
 
 
 _COMMON = frozenset(
-    "train eval step update zero_grad backward to cuda cpu forward parameters state_dict load_state_dict get add run".split()
+    """train eval step update zero_grad backward to cuda cpu forward parameters state_dict load_state_dict get add
+    run""".split()
 )
 
 

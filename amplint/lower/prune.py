@@ -45,7 +45,8 @@ class _Pruner:
     def _members(self, nodes: Iterable[ir.Stmt]) -> Body:
         """The statements of a class, whose functions are methods."""
         made = (
-            self._function(node, f".{node.name}") if isinstance(node, ir.Function) else self._one(node) for node in nodes
+            self._function(node, f".{node.name}") if isinstance(node, ir.Function) else self._one(node)
+            for node in nodes
         )
         return tuple(found for found in made if found is not None)
 
@@ -157,4 +158,3 @@ def _resets(node: ir.Stmt) -> set[str]:
     if isinstance(node, ir.Assign) and isinstance(node.value, ir.Const) and isinstance(node.value.value, int):
         return binds(node.target)
     return set()
-

@@ -14,7 +14,9 @@ from amplint.flow import program as ir
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.usage import Deeds, Usage, acts
 
-_MUTATORS = frozenset({"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"})
+_MUTATORS = frozenset(
+    {"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"}
+)
 _COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
 

@@ -100,7 +100,7 @@ def _while(self: Statements, node: cst.While) -> Iterator[ir.Stmt]:
 def _with(self: Statements, node: cst.With) -> Iterator[ir.Stmt]:
     body = self.suite(node.body)
     for item in reversed(node.items):
-        target = self.value(item.asname.name) if item.asname else None  # type: ignore[arg-type]
+        target = self.value(item.asname.name) if item.asname else None
         body = (ir.With(self.span(item), self.value(item.item), target, body),)
     yield from body
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
 
-_NOT_TRAINING = re.compile(r"(?i)^(\w*envs?|prof|profiler|simulator|sim|world|pbar|progress\w*|bar|\w*meter\w*|logger)$")
+_NOT_TRAINING = re.compile(
+    r"(?i)^(\w*envs?|prof|profiler|simulator|sim|world|pbar|progress\w*|bar|\w*meter\w*|logger)$"
+)
 _SCHEDULER = re.compile(r"(?i)sched|^lr_|_lr$|warmup")
 _OPTIMIZER = re.compile(r"(?i)optim|(^|_)opt([_\d]|$)")
 _SCALER = re.compile(r"(?i)scaler")

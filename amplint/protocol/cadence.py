@@ -11,10 +11,10 @@ from amplint.protocol.events import STEPS, Event, Kind, Site
 class Cadence:
     """The facts about one scheduler.
 
-    `cadence_steps`: its own steps. `updates`: optimizer steps in all. `idle`: backward passes since its last step if the
-    optimizer has not stepped since, else 0. `lead`: its steps before the first optimizer step. `pending`: it stepped
-    after the last backward and before the optimizer did. `unit`: what its horizon counts (`updates`, `micro-batches`,
-    `epochs`), None when not known.
+    `cadence_steps`: its own steps. `updates`: optimizer steps in all. `idle`: backward passes since its last step if
+    the optimizer has not stepped since, else 0. `lead`: its steps before the first optimizer step. `pending`: it
+    stepped after the last backward and before the optimizer did. `unit`: what its horizon counts (`updates`,
+    `micro-batches`, `epochs`), None when not known.
     `first`: where it stepped first.
     """
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from amplint.protocol.readings import Reading
+
 
 class Kind(Enum):
     """What happened. The value is how a report names it."""
@@ -63,7 +65,8 @@ class Event:
     undivided mean loss, 1/N for a divided one), None when it is not known. `scaled` says whether the back-propagated
     loss carries the scale of `scaler`, None when not known. `factors` are symbols that the user multiplied onto the
     loss (a loss scale by hand). `stack` is the sites of the calls that led here, outermost first: two events are the
-    same step of the program when site and stack agree. `detail` holds what a message may quote.
+    same step of the program when site and stack agree. `detail` holds what a message may quote. `reading` holds the numbers that the
+    live half measured.
     """
 
     kind: Kind
@@ -77,6 +80,7 @@ class Event:
     gate: Gate | None = None
     stack: tuple[Site, ...] = ()
     detail: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
+    reading: Reading | None = field(default=None, compare=False, hash=False)
 
     @property
     def step_of_program(self) -> tuple[Site, ...]:

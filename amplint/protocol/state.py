@@ -1,4 +1,4 @@
-"""The whole of a training run so far: a ledger per optimizer, a cadence per scheduler, and the last event of each kind."""
+"""A training run so far: a ledger per optimizer, a cadence per scheduler, and the last event of each kind."""
 
 from __future__ import annotations
 

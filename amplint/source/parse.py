@@ -35,4 +35,4 @@ def parse(text: str) -> Tree:
     except cst.ParserSyntaxError as error:
         raise Unparsable(error.raw_line, error.raw_column + 1, error.message.splitlines()[0]) from error
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-    return Tree(wrapper.module, wrapper.resolve(PositionProvider))  # type: ignore[arg-type]
+    return Tree(wrapper.module, wrapper.resolve(PositionProvider))

@@ -83,5 +83,6 @@ RULE = Rule(
     ),
     place=Kind.STEP,
     at_gate=True,
+    because=((Kind.EPOCH_END, "the epoch ends with micro-batches left over"), (Kind.ZERO_GRAD, "erased here")),
     words=tail_words,
 )

@@ -62,8 +62,8 @@ from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the loss is divided by {n} only after its backward: the gradients were made from the undivided loss and are "
-    "{n} times too large",
+    message="the loss is divided by {n} only after its backward, or on a copy: the gradients were made from the "
+    "undivided loss and are {n} times too large",
     advice="divide the loss by {n} before its backward",
     when=(Condition(STEPS, late=True, also=undivided),),
     place=Kind.BACKWARD,

@@ -78,7 +78,7 @@ RULE = Rule(
     advice="divide the loss by {n} before its backward",
     when=(Condition(STEPS, late=False, also=undivided),),
     place=Kind.BACKWARD,
-    because=((Kind.BACKWARD, "an undivided mean is added here"),),
+    because=((Kind.STEP, "the sum is stepped here"),),
     milder=hardly_felt,
     words=window_words,
 )

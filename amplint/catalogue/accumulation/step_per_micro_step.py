@@ -68,6 +68,7 @@ RULE = Rule(
         Condition(STEPS, micro_steps=1, lost=0, also=divided_alone),
     ),
     place=Kind.STEP,
+    because=((Kind.BACKWARD, "one micro-batch"), (Kind.ZERO_GRAD, "the gradients are zeroed here")),
     words=stepping_words,
     hides=("missing-zero-grad",),
 )

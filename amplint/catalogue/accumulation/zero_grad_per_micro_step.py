@@ -68,6 +68,6 @@ RULE = Rule(
     advice="zero the gradients once per window, after the optimizer's step",
     when=(Condition(STEPS, lost=at_least(1), micro_steps=1, steps=at_least(1)),),
     place=Kind.ZERO_GRAD,
-    because=((Kind.BACKWARD, "what this made is erased"),),
+    because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),
     hides=("dropped-tail-window", "step-per-micro-step"),
 )

@@ -52,9 +52,8 @@ deprecated since torch 2.4, and do not pass the dtype first: by position, the de
 - `torch/amp/autocast_mode.py` and `torch/cuda/amp/autocast_mode.py` of torch 2.13
 """
 
-from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.catalogue.rule import Rule, Tier
 from amplint.protocol.facts import Fact
-
 
 _CUDA_ONLY = frozenset({"torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast"})
 _ANY_DEVICE = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"})
@@ -67,9 +66,10 @@ def _invalid(fact: Fact) -> dict[str, str] | None:
         return {"called": fact.called, "why": "`device_type` is required (a TypeError)"}
     return None
 
+
 RULE = Rule(
     tier=Tier.ERROR,
     message="`{called}` does not take these arguments: {why}",
-    advice="write `torch.autocast(device_type=\"cuda\", dtype=...)`",
+    advice='write `torch.autocast(device_type="cuda", dtype=...)`',
     find=_invalid,
 )

@@ -56,5 +56,6 @@ RULE = Rule(
         Condition(Kind.CLIP, led_by_clip=True, used=True, micro_steps=0),
         Condition(Kind.CLIP, led_by_clip=True, grads=Grads.NONE),
     ),
+    because=((Kind.BACKWARD, "the gradients are made here, after the clip"),),
     hides=("clip-after-step", "clip-per-micro-step"),
 )

@@ -56,4 +56,5 @@ RULE = Rule(
     advice="clip once per window, on the micro-step on which the optimizer steps",
     when=(Condition(Kind.BACKWARD, clipped=True, micro_steps=at_least(1), also=begins_micro_step),),
     place=Kind.CLIP,
+    because=((Kind.BACKWARD, "the next micro-step adds to the clipped gradients here"),),
 )

@@ -42,7 +42,7 @@ than the run, not a growth factor of 1.
 - `torch/amp/grad_scaler.py` of torch 2.13, `GradScaler.__init__`
 """
 
-from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.catalogue.rule import Rule, Tier
 from amplint.protocol.facts import Fact
 
 
@@ -65,6 +65,7 @@ _WITH_DEVICE = frozenset({"torch.amp.GradScaler", "torch.amp.grad_scaler.GradSca
 def _number(fact: Fact, name: str, position: int) -> float | None:
     value = fact.arguments.get(name, fact.arguments.get(position))
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
 
 RULE = Rule(
     tier=Tier.ERROR,

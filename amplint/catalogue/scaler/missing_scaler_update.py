@@ -79,6 +79,7 @@ RULE = Rule(
         Condition(Kind.UNSCALE, stage=Stage.STEPPED, micro_steps=at_least(1)),
     ),
     place=Kind.SCALER_STEP,
+    because=((Kind.UNSCALE, "the scaler still believes that the optimizer has stepped"),),
     hides=("repeated-unscale", "unscale-after-step"),
     needs_every_path=False,
 )

@@ -66,7 +66,7 @@ RULE = Rule(
     "gradients would be divided by the scale twice",
     advice="call `unscale_()` once per window, on the micro-step on which the optimizer steps",
     when=(Condition(Kind.UNSCALE, stage=Stage.UNSCALED),),
-    because=((Kind.UNSCALE, "already unscaled here"),),
+    because=((Kind.UNSCALE, "already unscaled here, on an earlier micro-step or call"),),
     hides=("clip-per-micro-step", "clip-before-unscale"),
     needs_every_path=False,
 )

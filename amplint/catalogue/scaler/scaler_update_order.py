@@ -72,5 +72,8 @@ RULE = Rule(
     when=(Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True),),
     place=Kind.UPDATE,
     hides=("missing-scaler-update", "unscaled-backward", "unscale-after-step"),
-    because=((Kind.BACKWARD, "gradients are made under the old scale here"),),
+    because=(
+        (Kind.BACKWARD, "gradients are made under the old scale here"),
+        (Kind.SCALER_STEP, "and stepped here, under the new one"),
+    ),
 )

@@ -63,7 +63,8 @@ from amplint.protocol.ledger import Stage
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="`unscale_()` comes after `scaler.step()`, which has already divided the gradients and used them: torch raises",
+    message="`unscale_()` comes after `scaler.step()`, which has already divided the gradients and used them: "
+    "torch raises",
     advice="call `scaler.unscale_(optimizer)` before clipping, and clip before `scaler.step(optimizer)`",
     when=(Condition(Kind.UNSCALE, stage=Stage.STEPPED, micro_steps=0),),
     because=((Kind.SCALER_STEP, "the optimizer has stepped here"),),

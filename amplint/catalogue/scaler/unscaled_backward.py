@@ -78,4 +78,8 @@ RULE = Rule(
         ),
     ),
     place=Kind.BACKWARD,
+    because=(
+        (Kind.UNSCALE, "the scaler divides them by the scale here"),
+        (Kind.SCALER_STEP, "the scaler divides and steps here"),
+    ),
 )
