@@ -88,6 +88,12 @@ def gated(moment: Moment) -> bool:
     return moment.event.gate is not None
 
 
+def in_a_loop(moment: Moment) -> bool:
+    """Whether the backward is one of a loop: two by hand, one after the other, may have gradients of their own."""
+    backward = moment.last.get(Kind.BACKWARD)
+    return backward is not None and backward.repeats
+
+
 def ungated(moment: Moment) -> bool:
     """Whether nothing restricts the event to some micro-steps."""
     return moment.event.gate is None

@@ -76,10 +76,10 @@ class Rule:
     event's detail. `when` are the conditions, any of which is the mistake. `place` is the earlier event that the
     finding points at (the event itself if None), `at_gate` the gate of that event. `because` are the earlier events
     that go into the witness, each with what happened there. `milder` says of a moment that it is only a warning.
-    `find` judges facts of the text: the words for the message, or None. `observe` judges the numbers that were measured
-    at a moment (`moment.event.reading`), in the same way. `hides` are rules that this one makes
-    superfluous in the same run. `needs_every_path`: a path on which the event happens without the mistake refutes it
-    (False: one path is enough).
+    `find` judges facts of the text: the words for the message, or None. `observe` judges the numbers that were
+    measured at a moment (`moment.event.reading`), in the same way. `hides` are rules that this one makes
+    superfluous in the same run. `needs_every_path`: a path on which the event happens without the mistake refutes
+    it (False: one path is enough).
     """
 
     tier: Tier

@@ -29,7 +29,7 @@ class Dialect:
     events. `losses`: functions that return a loss, averaged over the batch unless `reduction` says otherwise.
     `transparent`: wrappers that hand their first argument through (progress bars, `enumerate` has a place of its own).
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
-    `per_epoch`: schedulers whose step is meant for epochs. `words`: a file without any of these has no training step.
+    `quiet`: methods of optimizers and scalers that touch no gradient. `words`: a file without any of these has no training step.
     """
 
     name: str
@@ -39,4 +39,5 @@ class Dialect:
     losses: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     governs: frozenset[str] = frozenset()
+    quiet: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()

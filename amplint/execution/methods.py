@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from amplint.dialects.torch import TORCH
 from amplint.execution import arithmetic, symbols
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -30,11 +31,6 @@ OF_ROLE = {
     "scaler": frozenset({"scale", "unscale_", "step", "update", "is_enabled", "get_scale"}),
     "scheduler": frozenset({"step"}),
 }
-_QUIET = frozenset(
-    """state_dict load_state_dict add_param_group train eval get_last_lr get_lr get_scale get_growth_factor
-    get_backoff_factor get_growth_interval set_growth_interval items keys values __repr__ share_memory
-    register_step_pre_hook register_step_post_hook register_state_dict_pre_hook""".split()
-)
 _CLIP_FACTOR = re.compile(r"(?i)clip|coef")
 _SAME_LOSS = frozenset(
     """mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_
@@ -78,7 +74,7 @@ def _optimizer(
 
             invoke(run, closure, [], {}, at)
         run.emit(Kind.STEP, at, owner)
-    elif name not in _QUIET:
+    elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at, owner)
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
 
@@ -113,7 +109,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     elif name == "update":
         if not args and not keywords:
             run.emit(Kind.UPDATE, at, None, owner)
-    elif name not in _QUIET:
+    elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"{owner.key}.{name}()", Origin.DATA)
 

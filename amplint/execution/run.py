@@ -173,6 +173,7 @@ class Run:
             weight,
             gate=self._gate(kind),
             stack=tuple(self.stack),
+            repeats=self.in_batches > 0,
             **rest,
         )
         self.events.append(event)

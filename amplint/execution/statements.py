@@ -40,6 +40,8 @@ def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
 
 def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
     """`target = value`."""
+    if _is_made(value) and isinstance(target, (ir.Name, ir.Attr)):
+        run.objects.pop(("optimizer", f"self.{target.name}" if isinstance(target, ir.Attr) else target.name), None)
     if isinstance(target, ir.Name):
         scope.bind(target.name, named(value, target.name))
     elif isinstance(target, ir.Attr):
@@ -54,11 +56,16 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         _assign_item(run, scope, target, value)
 
 
+def _is_made(value: Value) -> bool:
+    """Whether a value is what a call returned: another object each time."""
+    return isinstance(value, Symbol) and value.text.endswith(")") and not value.offset
+
+
 def named(value: Value, name: str) -> Value:
     """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
     if type(value) is int and value > 1 and arithmetic.names_window(name):
         return Length(value, name)
-    if isinstance(value, Symbol) and value.text.endswith(")") and not value.offset:
+    if _is_made(value):
         return replace(value, text=name)
     return value
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from amplint.dialects.torch import TORCH
 from amplint.execution import arithmetic
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
@@ -70,15 +71,16 @@ def play(run: Run, value: Value, role: str) -> Value:
         return value
     key = (role, text_of(value))
     if key not in run.objects:
-        run.objects[key] = _made(role, value)
+        run.objects[key] = _made(run, role, value)
         if role == "optimizer":
-            run.optimizers[value.text] = run.objects[key]
+            run.optimizers[run.objects[key].key] = run.objects[key]
     return run.objects[key]
 
 
-def _made(role: str, symbol: Symbol) -> Value:
+def _made(run: Run, role: str, symbol: Symbol) -> Value:
     if role == "optimizer":
-        return Optimizer(symbol.text, governed=symbol.governed)
+        known = symbol.text in run.optimizers
+        return Optimizer(run.name(symbol.text) if known else symbol.text, governed=symbol.governed)
     if role == "scaler":
         return Scaler(symbol.text)
     return Scheduler(symbol.text)
@@ -114,6 +116,8 @@ def call(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], 
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:
             return found
+    elif owner and method not in TORCH.quiet and role_of(run, Symbol(owner, func.origin)) == "optimizer":
+        run.emit(Kind.OPAQUE, at, play(run, Symbol(owner, func.origin, governed=func.governed), "optimizer"))
     return _plain(run, func, args, keywords, at)
 
 

@@ -2,7 +2,8 @@
 
 A backward that names no optimizer belongs to those that step next, before any other backward: that is how code with
 several optimizers is written. It is decided per place of the program, so that a micro-step on which nothing steps
-counts for the optimizer that the same place feeds at the boundary. Unscaling, clipping and dividing that name no
+counts for the optimizer that the same place feeds at the boundary. An optimizer that is made anew (for every fold of
+a cross-validation, say) is fed from its making to its last step. Unscaling, clipping and dividing that name no
 optimizer go with the backward before them.
 """
 
@@ -22,17 +23,35 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
     if len(names) == 1:
         return [_given(event, names[0]) for event in events]
-    feeds = _feeds(events)
+    feeds, lives = _feeds(events), _lives(events)
     result: list[Event] = []
     current: tuple[str, ...] = ()
-    for event in events:
+    for index, event in enumerate(events):
         if event.kind is Kind.BACKWARD:
-            current = feeds.get(event.step_of_program, ())
+            current = _alive(feeds.get(event.step_of_program, ()), index, lives)
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
             result += [replace(event, optimizer=name) for name in current]
         else:
             result.append(event)
     return result
+
+
+def _lives(events: Sequence[Event]) -> dict[str, tuple[int, int]]:
+    """Per optimizer: when it is first heard of, and when it last steps."""
+    lives: dict[str, tuple[int, int]] = {}
+    for index, event in enumerate(events):
+        if event.optimizer is not None:
+            first, last = lives.get(event.optimizer, (index, index))
+            lives[event.optimizer] = (first, index if event.kind in STEPS else last)
+    return lives
+
+
+def _alive(names: tuple[str, ...], index: int, lives: dict[str, tuple[int, int]]) -> tuple[str, ...]:
+    """Those of several optimizers that a backward at this time can feed; all of them when there is no choice."""
+    if len(names) < 2:
+        return names
+    now = tuple(name for name in names if lives[name][0] <= index <= lives[name][1])
+    return now or tuple(name for name in names if lives[name][0] <= index) or names
 
 
 def _given(event: Event, name: str) -> Event:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from amplint.dialects.torch import TORCH
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
 
@@ -59,6 +60,8 @@ class Usage:
             return self.is_scaler(owner) or bool(_SCALER.search(owner))
         if method == "step":
             return not _NOT_TRAINING.search(owner)
+        if self.is_optimizer(owner) and method not in TORCH.quiet:
+            return True
         return method in _ACTS or (method.endswith("_") and _on_gradient(call.func.owner))
 
     def plays(self, name: str) -> bool:

@@ -61,12 +61,12 @@ class Gate:
 class Event:
     """One thing that happened to one optimizer, scaler or scheduler.
 
-    `weight` is the factor between the criterion's mean and what was back-propagated, without the loss scale (1 for an
-    undivided mean loss, 1/N for a divided one), None when it is not known. `scaled` says whether the back-propagated
-    loss carries the scale of `scaler`, None when not known. `factors` are symbols that the user multiplied onto the
-    loss (a loss scale by hand). `stack` is the sites of the calls that led here, outermost first: two events are the
-    same step of the program when site and stack agree. `detail` holds what a message may quote. `reading` holds the numbers that the
-    live half measured.
+    `weight` is the factor between the criterion's mean and what was back-propagated, without the loss scale (1 for
+    an undivided mean loss, 1/N for a divided one), None when it is not known. `scaled` says whether the
+    back-propagated loss carries the scale of `scaler`, None when not known. `factors` are symbols that the user
+    multiplied onto the loss (a loss scale by hand). `stack` is the sites of the calls that led here, outermost
+    first: two events are the same step of the program when site and stack agree. `detail` holds what a message may
+    quote. `reading` holds the numbers that the live half measured.
     """
 
     kind: Kind
@@ -79,6 +79,7 @@ class Event:
     factors: frozenset[str] = frozenset()
     gate: Gate | None = None
     stack: tuple[Site, ...] = ()
+    repeats: bool = True
     detail: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
     reading: Reading | None = field(default=None, compare=False, hash=False)
 

@@ -49,7 +49,7 @@ several optimizers each one needs its own. Lowering the learning rate only delay
   (https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html)
 """
 
-from amplint.catalogue.amounts import at_least, ungated
+from amplint.catalogue.amounts import at_least, in_a_loop, ungated
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -58,7 +58,7 @@ RULE = Rule(
     message="gradients are never zeroed: every step uses the sum of all gradients since the run began",
     advice="call `optimizer.zero_grad()` after every step",
     when=(
-        Condition(Kind.END, zeros=0, restacked=at_least(1)),
+        Condition(Kind.END, zeros=0, restacked=at_least(1), also=in_a_loop),
         Condition(Kind.ZERO_GRAD, restacked=at_least(3), also=ungated),
     ),
     place=Kind.BACKWARD,
