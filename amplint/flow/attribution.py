@@ -2,13 +2,14 @@
 
 A backward that names no optimizer belongs to those that step next, before any other backward: that is how code with
 several optimizers is written. It is decided per place of the program, so that a micro-step on which nothing steps
-counts for the optimizer that the same place feeds at the boundary. An optimizer that is made anew (for every fold of
-a cross-validation, say) is fed from its making to its last step. Unscaling, clipping and dividing that name no
-optimizer go with the backward before them.
+counts for the optimizer that the same place feeds at the boundary. Of optimizers that are made anew (for every fold of
+a cross-validation, say) the one that steps next is fed. Unscaling, clipping and dividing that name no optimizer go with
+the backward before them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,12 +24,13 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
     if len(names) == 1:
         return [_given(event, names[0]) for event in events]
-    feeds, lives = _feeds(events), _lives(events)
+    feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
     result: list[Event] = []
     current: tuple[str, ...] = ()
     for index, event in enumerate(events):
         if event.kind is Kind.BACKWARD:
-            current = _alive(feeds.get(event.step_of_program, ()), index, lives)
+            place = event.step_of_program
+            current = _alive(feeds.get(place, ()), index, places[place], steps)
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
             result += [replace(event, optimizer=name) for name in current]
         else:
@@ -36,28 +38,46 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     return result
 
 
-def _lives(events: Sequence[Event]) -> dict[str, tuple[int, int]]:
-    """Per optimizer: when it is first heard of, and when it last steps."""
-    lives: dict[str, tuple[int, int]] = {}
+def _steps(events: Sequence[Event]) -> dict[str, list[int]]:
+    """Per optimizer: when it steps."""
+    steps: dict[str, list[int]] = {}
     for index, event in enumerate(events):
-        if event.optimizer is not None:
-            first, last = lives.get(event.optimizer, (index, index))
-            lives[event.optimizer] = (first, index if event.kind in STEPS else last)
-    return lives
+        if event.kind in STEPS and event.optimizer is not None:
+            steps.setdefault(event.optimizer, []).append(index)
+    return steps
 
 
-def _alive(names: tuple[str, ...], index: int, lives: dict[str, tuple[int, int]]) -> tuple[str, ...]:
-    """Those of several optimizers that a backward at this time can feed; all of them when there is no choice."""
+def _alive(names: tuple[str, ...], index: int, runs: list[int], steps: dict[str, list[int]]) -> tuple[str, ...]:
+    """Those of several optimizers that a backward feeds now: the one that steps next, and what steps with it.
+
+    `runs`: when the same place runs; what steps with the first does so before that. After the last step of all, the
+    one that stepped last.
+    """
     if len(names) < 2:
         return names
-    now = tuple(name for name in names if lives[name][0] <= index <= lives[name][1])
-    return now or tuple(name for name in names if lives[name][0] <= index) or names
+    following = {name: next((when for when in steps[name] if when > index), None) for name in names}
+    coming = {name: when for name, when in following.items() if when is not None}
+    if not coming:
+        latest = max(steps[name][-1] for name in names)
+        return tuple(name for name in names if steps[name][-1] == latest)
+    first = min(coming.values())
+    again = next((when for when in runs if when > first), math.inf)
+    return tuple(name for name in names if name in coming and coming[name] < again)
 
 
 def _given(event: Event, name: str) -> Event:
     if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
         return replace(event, optimizer=name)
     return event
+
+
+def _occurrences(events: Sequence[Event]) -> dict[Place, list[int]]:
+    """Per place of a backward: when it runs."""
+    found: dict[Place, list[int]] = {}
+    for index, event in enumerate(events):
+        if event.kind is Kind.BACKWARD:
+            found.setdefault(event.step_of_program, []).append(index)
+    return found
 
 
 def _feeds(events: Sequence[Event]) -> dict[Place, tuple[str, ...]]:
