@@ -8,6 +8,7 @@ from math import isclose
 from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
 from amplint.protocol.window import begins_micro_step as _begins
+from amplint.protocol.window import loses
 
 _ADAPTIVE = frozenset(
     {"Adam", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adam8bit", "PagedAdam8bit"}
@@ -71,7 +72,7 @@ def divided_alone(moment: Moment) -> bool:
     backward = moment.last.get(Kind.BACKWARD)
     if backward is None or "divisor" not in backward.detail or backward.detail.get("guarded") or window.steps < 2:
         return False
-    alone = all(length == 1 for epoch in window.lengths for length in epoch)
+    alone = window.longest == 1
     return alone and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
 
 
@@ -115,15 +116,22 @@ def not_on_purpose(moment: Moment) -> bool:
     return "discards" not in moment.event.detail and moment.ledger.window.gate is not None
 
 
+def of_an_index(moment: Moment) -> bool:
+    """Whether the window is counted by an index over the batches, so that it does not run on in another epoch."""
+    gate = moment.ledger.window.gate
+    return gate is not None and bool(gate.restarts) and moment.ledger.window.micro_steps > 0
+
+
 def longer_than_before(moment: Moment) -> bool:
     """Whether a window with a tail of the last epoch in it is longer than every window before."""
     window = moment.ledger.window
-    lengths = [length for epoch in window.lengths for length in epoch]
-    return bool(lengths) and window.micro_steps > max(lengths) and window.gate is not None
+    return window.micro_steps > window.longest > 0 and window.gate is not None
 
 
 def tail_words(moment: Moment) -> dict[str, str]:
     """What becomes of a tail."""
+    if moment.event.kind is Kind.END:
+        return {"what": "never stepped: what they contributed is lost"}
     if moment.event.kind is Kind.ZERO_GRAD:
         return {"what": "never stepped: their gradients are erased when the next epoch begins"}
     return {"what": "not stepped: their gradients leak into the first window of the next epoch"}
@@ -137,3 +145,20 @@ def takes_out_a_scale(moment: Moment) -> bool:
 def leads_again(moment: Moment) -> bool:
     """Whether the scheduler's step that came before the first optimizer step is the one that happens now."""
     return moment.cadence.first == moment.event.step_of_program
+
+
+def losing_again(moment: Moment) -> bool:
+    """Whether part of this window was erased, and part of the one before it: one batch that is skipped does not count."""
+    window = moment.ledger.window
+    return window.losing > 0 and loses(window)
+
+
+def left_over_again(moment: Moment) -> bool:
+    """Whether a run in which no epoch was seen to end stops amid a window, and did so before: a longer window holds such
+    a rest of an earlier epoch, or as much was erased.
+    """
+    window = moment.ledger.window
+    left = window.micro_steps
+    if window.tail or window.gate is None or not 0 < left < window.first:
+        return False
+    return window.longest - window.first == left or (window.longest == window.first and window.skipped == left)

@@ -177,7 +177,8 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
     if not isinstance(counter, int) or length > run.model.batches:
         return None
     name = length.name if isinstance(length, Length) else str(int(length))
-    return Remainder(counter % length, name, "index" in tags_of(left), "assumed" in tags_of(counter))
+    restarts = "index" in tags_of(left) and "batches" not in tags_of(left)  # an index plus whole epochs runs on
+    return Remainder(counter % length, name, restarts, "assumed" in tags_of(counter))
 
 
 def _with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:

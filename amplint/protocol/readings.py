@@ -1,4 +1,4 @@
-"""Numbers that were measured in a running process, as plain floats: what the live half knows beyond the order of events.
+"""Numbers measured in a running process, as plain floats: what the live half knows beyond the order of events.
 
 The static half has none. A number that is still on a device is None until it has arrived.
 
@@ -86,8 +86,8 @@ class WindowReading:
 class ScaleReading:
     """The numbers of one loss scaler after an update.
 
-    `skipped_first`: its first steps that were all skipped. `skipped_in_a_row`: the latest. `shrinks`: the scale fell
-    in this update.
+    `skipped_first`: its first steps, if they were all skipped. `skipped_in_a_row`: the latest steps. `scale` may be an
+    update or two old.
     """
 
     scale: float | None

@@ -17,6 +17,9 @@ from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 Place = tuple[Site, ...]
 Weight = Fraction | float | None
 
+KEPT = 64
+"""So many epochs, and so many windows of each, are remembered one by one: a run may last for millions."""
+
 
 @dataclass(frozen=True)
 class Window:
@@ -29,6 +32,9 @@ class Window:
     `zeros`: erasures in all; `steps`: optimizer steps in all, `unzeroed` of them since the last erasure, and
     `restacked` of those came after a backward onto gradients that were already used. `late`: a loss that had been
     back-propagated in this window was divided afterwards. `gate`: the gate of the last step that had one.
+    `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the last
+    such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
+    `longest`: micro-steps of the first and of the longest completed window.
     """
 
     micro_steps: int = 0
@@ -45,6 +51,11 @@ class Window:
     restacked: int = 0
     late: bool = False
     gate: Gate | None = None
+    erased: frozenset[Place] = frozenset()
+    skipped: int = 0
+    losing: int = 0
+    first: int = 0
+    longest: int = 0
 
 
 NO_WINDOW = Window()
@@ -66,7 +77,7 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
     if event.kind is Kind.LOSS_DIVIDED:
         return replace(before, late=before.micro_steps > 0)
     if event.kind is Kind.EPOCH_END:
-        return replace(before, tail=before.micro_steps, lengths=(*before.lengths, ()))
+        return replace(before, tail=before.micro_steps, lengths=(*before.lengths[1 - KEPT :], ()))
     return before
 
 
@@ -97,8 +108,14 @@ def _backward(before: Window, event: Event, consumed: bool) -> Window:
     )
 
 
+def loses(window: Window) -> bool:
+    """Whether part of the window was erased: gradients of a place that it holds, or all that it had."""
+    stepped = frozenset(place for place, _ in window.weights)
+    return bool(window.erased) and (not stepped or bool(window.erased & stepped))
+
+
 def _step(before: Window, event: Event) -> Window:
-    lengths = (*before.lengths[:-1], (*before.lengths[-1], before.micro_steps))
+    present = before.lengths[-1]
     return replace(
         before,
         micro_steps=0,
@@ -106,12 +123,16 @@ def _step(before: Window, event: Event) -> Window:
         weights=(),
         lost=0,
         tail=0,
-        leaked=before.leaked or (before.tail > 0 and before.micro_steps > _longest(before)),
-        lengths=lengths,
+        leaked=before.leaked or (before.tail > 0 and before.micro_steps > before.longest),
+        lengths=(*before.lengths[:-1], (*present, before.micro_steps)) if len(present) < KEPT else before.lengths,
         steps=before.steps + 1,
         unzeroed=before.unzeroed + 1,
         late=False,
         gate=event.gate or before.gate,
+        erased=frozenset(),
+        losing=before.losing + 1 if loses(before) else 0,
+        first=before.first or before.micro_steps,
+        longest=max(before.longest, before.micro_steps),
     )
 
 
@@ -119,7 +140,14 @@ def _zero(before: Window, on_purpose: bool) -> Window:
     """A tail that an epoch left is dropped; what this epoch made and no step used is lost."""
     dropped = 0 if on_purpose else before.tail
     lost = before.micro_steps - before.tail
-    return replace(_emptied(before), dropped=before.dropped + dropped, lost=before.lost + lost)
+    erased = frozenset(place for place, _ in before.weights)
+    return replace(
+        _emptied(before),
+        dropped=before.dropped + dropped,
+        lost=before.lost + lost,
+        erased=before.erased | erased if lost else before.erased,
+        skipped=before.micro_steps or before.skipped,
+    )
 
 
 def _emptied(before: Window) -> Window:
@@ -134,8 +162,3 @@ def _emptied(before: Window) -> Window:
         restacked=0,
         late=False,
     )
-
-
-def _longest(window: Window) -> int:
-    """The longest window so far, 0 when none is complete."""
-    return max((length for epoch in window.lengths for length in epoch), default=0)

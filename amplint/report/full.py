@@ -8,7 +8,7 @@ from amplint.findings import Finding, Place
 from amplint.report import Report
 from amplint.report.concise import position
 from amplint.report.paint import paint, severity
-from amplint.report.snippet import AROUND, Mark, lines_of, snippet
+from amplint.report.snippet import Mark, lines_of, shown_rows, snippet
 
 NEAR = 30  # rows between a finding and an earlier event that still stand in one snippet
 
@@ -23,7 +23,8 @@ def render(report: Report) -> str:
 def _paragraph(finding: Finding, lines: Sequence[str], colour: bool) -> list[str]:
     kind = severity(finding.severity, f"{finding.severity.value}[{finding.code}]", colour)
     near, far = _marks(finding)
-    gutter = len(str(min(max(mark.place.end_row for mark in (*near, *far)) + AROUND, max(len(lines), 1))))
+    shown = [*shown_rows(lines, near), *(row for mark in far for row in shown_rows(lines, [mark]))]
+    gutter = len(str(max(shown, default=finding.place.row)))
     margin = " " * gutter
     bar = paint(f"{margin} |", "gutter", colour)
     told = [

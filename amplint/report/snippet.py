@@ -42,7 +42,7 @@ def lines_of(text: str) -> list[str]:
 
 def snippet(lines: Sequence[str], marks: Sequence[Mark], gutter: int, colour: bool) -> list[str]:
     """The marked lines with line numbers `gutter` wide; nothing for places outside the text."""
-    rows = _rows(lines, marks)
+    rows = shown_rows(lines, marks)
     bar = paint(f"{' ' * gutter} |", "gutter", colour)
     shown: list[str] = []
     for before, row in zip([None, *rows], rows, strict=False):
@@ -56,7 +56,7 @@ def snippet(lines: Sequence[str], marks: Sequence[Mark], gutter: int, colour: bo
     return shown
 
 
-def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
+def shown_rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
     """The rows to show: those marked, some around the finding itself, and small gaps."""
     wanted: set[int] = set()
     for mark in marks:

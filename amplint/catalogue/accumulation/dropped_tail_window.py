@@ -69,7 +69,7 @@ must reset a counter.
   (https://huggingface.co/docs/accelerate/usage_guides/gradient_accumulation)
 """
 
-from amplint.catalogue.amounts import at_least, longer_than_before, not_on_purpose, tail_words
+from amplint.catalogue.amounts import at_least, left_over_again, longer_than_before, not_on_purpose, of_an_index, tail_words
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -80,6 +80,8 @@ RULE = Rule(
     when=(
         Condition(Kind.ZERO_GRAD, tail=at_least(1), also=not_on_purpose),
         Condition(STEPS, tail=at_least(1), also=longer_than_before),
+        Condition(Kind.END, tail=at_least(1), also=of_an_index),
+        Condition(Kind.END, also=left_over_again),
     ),
     place=Kind.STEP,
     at_gate=True,

@@ -57,7 +57,7 @@ unscaling before the erasure: the step then runs on nothing, in silence.
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#typical-mixed-precision-training)
 """
 
-from amplint.catalogue.amounts import at_least
+from amplint.catalogue.amounts import at_least, losing_again
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.ledger import Grads
@@ -68,8 +68,9 @@ RULE = Rule(
     "a weight",
     advice="zero the gradients after the step, or before the first backward of the window",
     when=(
-        Condition(STEPS, lost=at_least(1), grads=Grads.NONE),
-        Condition(STEPS, lost=at_least(1), micro_steps=at_least(2), steps=at_least(1)),
+        Condition(Kind.SCALER_STEP, lost=at_least(1), grads=Grads.NONE),
+        Condition(STEPS, lost=at_least(1), grads=Grads.NONE, also=losing_again),
+        Condition(STEPS, lost=at_least(1), micro_steps=at_least(2), steps=at_least(1), also=losing_again),
     ),
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),

@@ -57,7 +57,7 @@ the small updates: that restores the size of one micro-batch's gradient and stil
 - Optimizer.zero_grad (https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html)
 """
 
-from amplint.catalogue.amounts import at_least
+from amplint.catalogue.amounts import at_least, losing_again
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -66,7 +66,7 @@ RULE = Rule(
     message="gradients are erased on every micro-step though the optimizer steps once per window: only the last "
     "micro-batch of each window counts",
     advice="zero the gradients once per window, after the optimizer's step",
-    when=(Condition(STEPS, lost=at_least(1), micro_steps=1, steps=at_least(1)),),
+    when=(Condition(STEPS, lost=at_least(1), micro_steps=1, steps=at_least(1), also=losing_again),),
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),
     hides=("dropped-tail-window", "step-per-micro-step"),
