@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 
 from amplint.catalogue import RULES
@@ -18,13 +19,14 @@ from amplint.lower.prune import program_of
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
 from amplint.source.parse import parse
-from amplint.source.scout import scout
+from amplint.source.scout import MAX_DEPTH, scout
 
 MAX_RESTARTS = 12
 
 
 def findings_of(text: str, filename: str) -> list[Finding]:
-    """The findings of one file, sorted. Raises amplint.source.parse.Unparsable."""
+    """The findings of one file, sorted. Raises Unparsable, and Unreadable for code nested too deeply."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_DEPTH))
     reduced = scout(text)
     if reduced is None:
         return []

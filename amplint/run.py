@@ -134,15 +134,14 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
     """What becomes of one file, from its bytes to its findings."""
     filename = candidate.filename
     speaking = settings.selection.rules(_inside(filename, settings))
+    trains = holds_training_words(candidate.data)
     try:
         text = _text(candidate)
+        findings, whole = _analysed(text, filename, analysis) if trains else ([], True)
     except Unreadable as problem:
         place = Place(problem.row, 1, problem.row, 1)
         finding = Finding(filename, place, "unreadable-file", Severity.ERROR, problem.why, "nothing in it was checked")
         return Checked((finding,) if finding.code in speaking else ())
-    trains = holds_training_words(candidate.data)
-    try:
-        findings, whole = _analysed(text, filename, analysis) if trains else ([], True)
     except Exception as fault:
         return Checked(crash=_told(fault))
     if holds_comment(candidate.data):

@@ -35,6 +35,8 @@ _FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to
 
 def read(run: Run, owner: Value, name: str) -> Value:
     """`owner.name`."""
+    if type(owner) is Symbol:
+        return _of_symbol(owner, name)
     owner = resolve(run, owner)
     if isinstance(owner, Instance):
         return _of_instance(run, owner, name)
@@ -46,20 +48,25 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return found if found is not _MISSING else Symbol(f"{owner.node.name}.{name}")
     if isinstance(owner, Public):
         return Public(f"{owner.name}.{name}")
-    if name == "grad" and isinstance(owner, (Parameters, Symbol)):
-        return Gradient(owner.model if isinstance(owner, Parameters) else None)
+    if name == "grad" and isinstance(owner, Parameters):
+        return Gradient(owner.model)
     if isinstance(owner, Gradient) and name in ("data", "grad"):
         return owner
     if isinstance(owner, Loss) and name in ("data",):
         return Symbol("loss", Origin.DATA)
     if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
         return Bound(owner, name)
-    if isinstance(owner, Symbol) and owner.forward and name == "loss":
+    return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
+
+
+def _of_symbol(owner: Symbol, name: str) -> Value:
+    """An attribute of something that is not known: a gradient, a mean loss that a model returned, or another symbol."""
+    if name == "grad":
+        return Gradient(None)
+    if owner.forward and name == "loss":
         return Loss(Fraction(1))
-    if isinstance(owner, Symbol):
-        governed = owner.governed or owner.name in _FRAMEWORKS
-        return Symbol(f"{text_of(owner)}.{name}", owner.origin, forward=owner.forward, governed=governed)
-    return Bound(owner, name)
+    governed = owner.governed or owner.name in _FRAMEWORKS
+    return Symbol(f"{text_of(owner)}.{name}", owner.origin, forward=owner.forward, governed=governed)
 
 
 def write(run: Run, owner: Value, name: str, value: Value) -> None:

@@ -55,6 +55,8 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
 
 def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """The value of calling a value."""
+    if type(func) is Symbol:
+        return symbols.call(run, func, args, keywords, at)
     if isinstance(func, Method):
         return _run_function(run, func.function, [func.instance, *args], keywords, at, func.instance)
     if isinstance(func, Function):

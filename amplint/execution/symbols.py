@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -126,7 +125,7 @@ def _method(
 ) -> Value:
     from amplint.execution import methods
 
-    symbol = replace(func, text=owner)
+    symbol = Symbol(owner, func.origin, 0, func.forward, func.governed)
     if method in HOOKS:
         run.hooked = True
     if method in ("chunk", "split"):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
 MAX_RUNS = 96
-MAX_COST = 120_000
+MAX_COST = 80_000
 """Statements that all runs from one entry may take together."""
 
 

@@ -350,6 +350,25 @@ Stmt = (
 )
 
 
+STATEMENTS = (
+    Assign,
+    Augment,
+    Do,
+    If,
+    For,
+    While,
+    With,
+    Try,
+    Return,
+    Leave,
+    Assert,
+    Import,
+    Global,
+    Function,
+    Class,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.

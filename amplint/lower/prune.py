@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from amplint.flow import program as ir
-from amplint.lower.names import binds, calls, functions, reaches, walk
+from amplint.lower.contents import Contents
+from amplint.lower.names import binds, functions, reaches, walk
 from amplint.lower.relevance import Relevance
-from amplint.lower.usage import Deeds, Usage, deeds_of, erases, goes_back, usage_of
+from amplint.lower.usage import Deeds, Usage, deeds_of, usage_of
 
 Body = tuple[ir.Stmt, ...]
+_DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
 
 
 def program_of(path: str, body: Body) -> ir.Program:
@@ -27,7 +29,8 @@ class _Pruner:
     """Rebuilds statements. Each method returns what remains of one."""
 
     def __init__(self, usage: Usage, deeds: Deeds, relevance: Relevance) -> None:
-        self.usage, self.deeds, self.relevance = usage, deeds, relevance
+        self.deeds, self.relevance = deeds, relevance
+        self.contents = Contents(usage)
 
     def body(self, nodes: Iterable[ir.Stmt]) -> Body:
         return tuple(found for node in nodes if (found := self._one(node)) is not None)
@@ -58,9 +61,9 @@ class _Pruner:
             body=self.body(node.body) if relevant else (),
             relevant=key in self.deeds.acting,
             loops=key in self.deeds.looping,
-            backward=self._does(node.body, goes_back, self.deeds.going_back),
+            backward=self._goes_back(node.body),
             steps=self._steps(node.body),
-            zeroes=self._does(node.body, erases, self.deeds.zeroing),
+            zeroes=self._erases(node.body),
         )
 
     def _if(self, node: ir.If) -> ir.If:
@@ -77,31 +80,27 @@ class _Pruner:
 
     def _decides(self, node: ir.If) -> bool:
         """Whether a branch erases gradients, goes back, or jumps: then its test may be the test of a window."""
-        inside = [part for child in (*node.body, *node.orelse) for part in walk(child)]
-        if any(isinstance(part, (ir.Leave, ir.Return)) for part in inside):
-            return True
-        names = {"zero_grad", "unscale_", "backward", "update"}
-        children = (*node.body, *node.orelse)
-        return any(names & calls(child) or reaches(child) & self.deeds.going_back for child in children)
+        inside = self.contents.of((*node.body, *node.orelse))
+        return inside.jumps or bool(inside.calls & _DECIDING or inside.reaches & self.deeds.going_back)
 
     def _loop(self, node: Any) -> Any:
         inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]
-        called = {name for child in node.body for name in reaches(child)}
+        called = self.contents.of(node.body).reaches
         nested = any(self._goes_back(loop.body) for loop in inner) or bool(called & self.deeds.looping)
         shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested)
         return replace(node, body=self.body(node.body), orelse=self.body(node.orelse), shape=shape)
 
     def _goes_back(self, nodes: Iterable[ir.Stmt]) -> bool:
-        return self._does(nodes, goes_back, self.deeds.going_back)
+        inside = self.contents.of(nodes)
+        return inside.goes_back or bool(inside.reaches & self.deeds.going_back)
 
     def _steps(self, nodes: Iterable[ir.Stmt]) -> bool:
-        return self._does(nodes, self.usage.steps, self.deeds.stepping)
+        inside = self.contents.of(nodes)
+        return inside.steps or bool(inside.reaches & self.deeds.stepping)
 
-    def _does(self, nodes: Iterable[ir.Stmt], act: Callable[[ir.Call], bool], names: frozenset[str]) -> bool:
-        for node in nodes:
-            if reaches(node) & names or any(isinstance(part, ir.Call) and act(part) for part in walk(node)):
-                return True
-        return False
+    def _erases(self, nodes: Iterable[ir.Stmt]) -> bool:
+        inside = self.contents.of(nodes)
+        return inside.erases or bool(inside.reaches & self.deeds.zeroing)
 
 
 def _try(self: _Pruner, node: ir.Try) -> ir.Try:

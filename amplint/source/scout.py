@@ -11,18 +11,30 @@ import re
 import warnings
 from collections.abc import Iterator
 
+from amplint.source.reading import Unreadable
+
 _TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|criterion|accum|\.grad\b|unscale"
 )
+MAX_DEPTH = 1000
+"""Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
+
+MAX_BRACKETS = 200
+_BRACKET = re.compile(r"[()\[\]{}]")
 _SEEDS = frozenset({"backward"})
 _MAKERS = re.compile(r"GradScaler$")
 
 
 def scout(text: str) -> str | None:
-    """The text with every function that cannot matter blanked out; None when nothing in it can matter."""
+    """The text with every function that cannot matter blanked out; None when nothing in it can matter.
+
+    Raises Unreadable for code that nests too deeply for a parser to be safe.
+    """
     tree = _tree(text)
     if tree is None:
+        _check_brackets(text)
         return text
+    _check_depth(tree)
     if not any(_matters(node, text) for node in ast.walk(tree)):
         return None
     lines = text.splitlines(keepends=True)
@@ -39,6 +51,27 @@ def _tree(text: str) -> ast.Module | None:
             return ast.parse(text)
     except (SyntaxError, ValueError):
         return None
+    except (RecursionError, MemoryError):
+        raise Unreadable("the code nests too deeply for Python's own parser") from None
+
+
+def _check_brackets(text: str) -> None:
+    """Refuses what would overflow LibCST's stack. Brackets inside strings count too: who writes 200 of them nested?"""
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth = depth + 1 if found[0] in "([{" else max(depth - 1, 0)
+        if depth > MAX_BRACKETS:
+            raise Unreadable(f"brackets nest more than {MAX_BRACKETS} deep", text.count("\n", 0, found.start()) + 1)
+
+
+def _check_depth(tree: ast.Module) -> None:
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    row = next((node.lineno for node in level if hasattr(node, "lineno")), 1)
+    raise Unreadable(f"the code nests more than {MAX_DEPTH} levels deep", row)
 
 
 def _matters(node: ast.AST, text: str) -> bool:
