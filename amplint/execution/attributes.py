@@ -142,7 +142,7 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
             owner.attributes[name] = found
             break
     owner.pending.discard(name)
-    return owner.attributes.get(name, unknown)
+    return owner.attributes.setdefault(name, unknown)  # not looked for again
 
 
 def _is_governed(klass: Class) -> bool:

@@ -1,0 +1,65 @@
+"""How long amplint takes on a tree of Python files, beside ruff, in one run.
+
+    python benchmarks/speed.py TREE [--runs 5]
+
+Both are timed as whole processes, in turn, and the ratio of the medians is what counts: a machine's speed drifts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+COMMANDS = {
+    "amplint": [sys.executable, "-m", "amplint", "check", "--isolated", "--exit-zero", "-q"],
+    "ruff (default rules)": [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--exit-zero", "-q"],
+    "ruff (F rules)": [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--no-cache",
+        "--exit-zero",
+        "-q",
+        "--select=F",
+    ],
+}
+
+
+def seconds(command: list[str], tree: Path) -> float:
+    """Wall seconds of one run of a command over a tree. Raises CalledProcessError when it fails."""
+    start = time.perf_counter()
+    subprocess.run([*command, str(tree)], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Prints a row per command: the median, the spread, and the ratio to amplint."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("--runs", type=int, default=5)
+    asked = parser.parse_args()
+    files = list(asked.tree.rglob("*.py"))
+    size = sum(file.stat().st_size for file in files)
+    print(f"{len(files)} files, {size / 1e6:.1f} MB, {asked.runs} runs after a warm-up")
+    found: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    for turn in range(asked.runs + 1):
+        for name, command in COMMANDS.items():
+            taken = seconds(command, asked.tree)
+            if turn:
+                found[name].append(taken)
+    base = statistics.median(found["amplint"])
+    for name, times in found.items():
+        median = statistics.median(times)
+        print(
+            f"{name:22} {median:7.2f} s  ({min(times):.2f} to {max(times):.2f})  amplint takes {base / median:.2f} times"
+        )
+
+
+if __name__ == "__main__":
+    main()
