@@ -93,7 +93,7 @@ def test_statistics_count_the_findings_of_each_rule(amplint, write):
 
 
 def test_a_folder_without_python_files_is_mentioned(amplint, write):
-    write({"notes.txt": "backward"})
+    write({"notes.txt": "autocast"})
     ended = amplint()
     assert (ended.code, ended.out) == (0, "")
     assert "no Python files found" in ended.err

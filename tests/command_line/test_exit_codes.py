@@ -33,7 +33,7 @@ def test_exit_zero_turns_1_into_0_and_nothing_else(amplint, write):
     assert amplint("--exit-zero").code == 0
     assert amplint("--exit-zero", "--strict").code == 0
     assert amplint("--exit-zero", "nosuch.py").code == 2
-    write({"fault.py": "our own fault: backward"})
+    write({"fault.py": "our own fault: autocast"})
     assert amplint("--exit-zero", analysis=failing).code == 3
 
 
@@ -50,7 +50,7 @@ def test_no_praise_where_something_could_not_be_done(amplint):
 
 
 def test_a_fault_of_our_own_is_3_is_named_and_the_others_are_done(amplint, write):
-    write({"a.py": BAD, "b.py": "our own fault: backward", "c.py": BAD})
+    write({"a.py": BAD, "b.py": "our own fault: autocast", "c.py": BAD})
     ended = amplint("--output-format", "json", analysis=failing)
     assert ended.code == 3
     assert [os.path.basename(finding["filename"]) for finding in json.loads(ended.out)] == ["a.py", "c.py"]

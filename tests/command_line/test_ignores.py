@@ -18,19 +18,19 @@ def told(amplint, write):
 @pytest.mark.parametrize(
     "text",
     [
-        "clip_grad_norm_(backward)  # amplint: ignore[clip-before-unscale]\n",
-        "clip_grad_norm_(backward)  # amplint: ignore\n",
-        "clip_grad_norm_(backward)  #amplint:ignore [ clip-before-unscale ]  -- on purpose\n",
-        "clip_grad_norm_(backward)  # amplint: ignore -- on purpose\n",
-        "clip_grad_norm_(backward)  # noqa: E501  # amplint: ignore[clip-before-unscale]  # and more\n",
-        "# amplint: ignore-file[clip-before-unscale]\nclip_grad_norm_(backward)\n",
-        "clip_grad_norm_(backward)\n# amplint: ignore-file\n",
-        "f(  # amplint: ignore[clip-before-unscale]\n    clip_grad_norm_(backward),\n)\n",
-        "f(\n    clip_grad_norm_(backward),\n)  # amplint: ignore[clip-before-unscale]\n",
-        "f(\n    clip_grad_norm_(backward),  # amplint: ignore[clip-before-unscale]\n)\n",
-        "with f(\n    clip_grad_norm_(backward),\n):  # amplint: ignore[clip-before-unscale]\n    pass\n",
-        'x = """\nclip_grad_norm_(backward)\n"""  # amplint: ignore[clip-before-unscale]\n',
-        "clip_grad_norm_(backward)  # amplint: ignore[clip-before-unscale]\r\n",
+        "clip_grad_norm_(autocast)  # amplint: ignore[clip-before-unscale]\n",
+        "clip_grad_norm_(autocast)  # amplint: ignore\n",
+        "clip_grad_norm_(autocast)  #amplint:ignore [ clip-before-unscale ]  -- on purpose\n",
+        "clip_grad_norm_(autocast)  # amplint: ignore -- on purpose\n",
+        "clip_grad_norm_(autocast)  # noqa: E501  # amplint: ignore[clip-before-unscale]  # and more\n",
+        "# amplint: ignore-file[clip-before-unscale]\nclip_grad_norm_(autocast)\n",
+        "clip_grad_norm_(autocast)\n# amplint: ignore-file\n",
+        "f(  # amplint: ignore[clip-before-unscale]\n    clip_grad_norm_(autocast),\n)\n",
+        "f(\n    clip_grad_norm_(autocast),\n)  # amplint: ignore[clip-before-unscale]\n",
+        "f(\n    clip_grad_norm_(autocast),  # amplint: ignore[clip-before-unscale]\n)\n",
+        "with f(\n    clip_grad_norm_(autocast),\n):  # amplint: ignore[clip-before-unscale]\n    pass\n",
+        'x = """\nclip_grad_norm_(autocast)\n"""  # amplint: ignore[clip-before-unscale]\n',
+        "clip_grad_norm_(autocast)  # amplint: ignore[clip-before-unscale]\r\n",
     ],
 )
 def test_a_comment_hides_the_finding_of_its_line_statement_or_file(told, text):
@@ -40,10 +40,10 @@ def test_a_comment_hides_the_finding_of_its_line_statement_or_file(told, text):
 @pytest.mark.parametrize(
     "text",
     [
-        "# amplint: ignore[clip-before-unscale]\nclip_grad_norm_(backward)\n",
-        "with f():  # amplint: ignore[clip-before-unscale]\n    clip_grad_norm_(backward)\n",
-        "clip_grad_norm_(backward)\nf(  # amplint: ignore[clip-before-unscale]\n)\n",
-        "f(\n    clip_grad_norm_(backward),\n    x,  # amplint: ignore[clip-before-unscale]\n)\n",
+        "# amplint: ignore[clip-before-unscale]\nclip_grad_norm_(autocast)\n",
+        "with f():  # amplint: ignore[clip-before-unscale]\n    clip_grad_norm_(autocast)\n",
+        "clip_grad_norm_(autocast)\nf(  # amplint: ignore[clip-before-unscale]\n)\n",
+        "f(\n    clip_grad_norm_(autocast),\n    x,  # amplint: ignore[clip-before-unscale]\n)\n",
     ],
 )
 def test_a_comment_elsewhere_hides_nothing_and_is_told_so(told, text):
@@ -51,15 +51,15 @@ def test_a_comment_elsewhere_hides_nothing_and_is_told_so(told, text):
 
 
 def test_only_the_rules_that_are_named_are_hidden(told):
-    text = "clip_grad_norm_(backward); unscale_(o)  # amplint: ignore[{}]\n"
+    text = "clip_grad_norm_(autocast); unscale_(o)  # amplint: ignore[{}]\n"
     assert told(text.format("repeated-unscale")) == ["1 clip-before-unscale"]
     assert told(text.format("repeated-unscale, clip-before-unscale")) == []
     assert told(text.format("repeated-unscale,clip-before-unscale,missing-zero-grad")) == ["1 unused-ignore"]
 
 
 def test_a_text_that_looks_like_a_comment_is_none(told):
-    assert told('clip_grad_norm_(backward, "# amplint: ignore")\n') == ["1 clip-before-unscale"]
-    assert told("clip_grad_norm_(backward)  # see `# amplint: ignore` in the manual\n") == ["1 clip-before-unscale"]
+    assert told('clip_grad_norm_(autocast, "# amplint: ignore")\n') == ["1 clip-before-unscale"]
+    assert told("clip_grad_norm_(autocast)  # see `# amplint: ignore` in the manual\n") == ["1 clip-before-unscale"]
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,19 @@ def test_an_ignore_that_hides_nothing_is_a_finding_even_where_nobody_trains(told
 
 
 def test_the_finding_points_at_the_name_that_is_too_much(amplint, write):
-    write({"train.py": "clip_grad_norm_(backward)  # amplint: ignore[clip-before-unscale, missing-zero-grad]\n"})
+    write({"train.py": "clip_grad_norm_(autocast)  # amplint: ignore[clip-before-unscale, missing-zero-grad]\n"})
     assert amplint("--output-format", "concise").out.startswith("train.py:1:67: warning[unused-ignore]")
 
 
 def test_rules_that_were_not_asked_for_are_not_called_unused(told):
-    text = "clip_grad_norm_(backward)\nx = 1  # amplint: ignore[missing-zero-grad]\n"
+    text = "clip_grad_norm_(autocast)\nx = 1  # amplint: ignore[missing-zero-grad]\n"
     assert told(text) == ["1 clip-before-unscale", "2 unused-ignore"]
     assert told(text, "--ignore", "missing-zero-grad") == ["1 clip-before-unscale"]
     assert told(text, "--select", "clip-before-unscale,unused-ignore") == ["1 clip-before-unscale"]
 
 
 def test_an_ignore_of_a_rule_that_was_not_asked_for_still_counts_as_used(told):
-    text = "clip_grad_norm_(backward)  # amplint: ignore\n"
+    text = "clip_grad_norm_(autocast)  # amplint: ignore\n"
     assert told(text, "--ignore", "clip-before-unscale") == []
 
 
@@ -103,7 +103,7 @@ def test_an_unknown_rule_is_a_finding_with_a_suggestion(amplint, write):
 
 @pytest.mark.parametrize("comment", ["ignore[]", "ignore clip-before-unscale", "ignore[clip", "ingore", "ignores", ""])
 def test_a_comment_that_is_not_understood_is_a_finding_and_hides_nothing(told, comment):
-    told_here = told(f"clip_grad_norm_(backward)  # amplint: {comment}\n")
+    told_here = told(f"clip_grad_norm_(autocast)  # amplint: {comment}\n")
     assert told_here == ["1 clip-before-unscale", "1 unknown-ignore"]
 
 
@@ -114,5 +114,5 @@ def test_findings_about_comments_can_be_ignored_by_name(told):
 
 
 def test_nothing_is_called_unused_in_a_file_that_cannot_be_parsed(told):
-    assert told("backward\nbroken syntax\nx = 1  # amplint: ignore[missing-zero-grad]\n") == ["2 syntax-error"]
-    assert told("# amplint: ignore-file[syntax-error]\nbroken syntax backward\n") == []
+    assert told("autocast\nbroken syntax\nx = 1  # amplint: ignore[missing-zero-grad]\n") == ["2 syntax-error"]
+    assert told("# amplint: ignore-file[syntax-error]\nbroken syntax autocast\n") == []

@@ -14,7 +14,7 @@ def test_results_do_not_depend_on_the_number_of_processes(amplint, write):
 
 
 def test_a_file_that_takes_its_process_down_is_named_and_the_others_are_done(amplint, write):
-    write({**FILES, "part1/deadly.py": "take it down: backward"})
+    write({**FILES, "part1/deadly.py": "take it down: autocast"})
     ended = amplint("--jobs", "2", "--output-format", "concise", "-q", analysis=deadly)
     assert ended.code == 3
     assert "part1/deadly.py: a fault of amplint's own" in ended.err
