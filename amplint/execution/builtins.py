@@ -156,11 +156,12 @@ def _extreme(choose: Callable[[Any], Any]) -> Callable[..., Value]:
     def extreme(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         values = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         window = next((value for value in values if arithmetic.window_of(run, value) is not None), None)
-        if window is not None:
-            return window
         numbers = [arithmetic.number(run, value) for value in values]
         if numbers and all(found is not None for found in numbers):
-            return choose(numbers)
+            chosen = choose(numbers)
+            return window if window is not None and arithmetic.number(run, window) == chosen else chosen
+        if window is not None:
+            return window
         return Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
 
     return extreme

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from amplint.dialects.dialect import Role
 from amplint.execution import arithmetic, attributes, builtins, methods, public, symbols
 from amplint.execution.run import MAX_DEPTH, Run
 from amplint.execution.signals import Returned
@@ -16,6 +17,7 @@ from amplint.execution.values import (
     Function,
     Gated,
     Instance,
+    Length,
     Loss,
     Method,
     Origin,
@@ -89,8 +91,11 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
     return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True)
 
 
-def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Instance:
-    """A new object of a class of the program, its constructor run."""
+def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+    """A new object of a class of the program, its constructor run; of a torch optimizer's subclass, an optimizer."""
+    algorithm = _optimizer_base(klass)
+    if algorithm is not None:
+        return public.call(run, algorithm, args, keywords, at)
     instance = Instance(klass, text="self")
     init = attributes.read(run, instance, "__init__")
     if isinstance(init, Method):
@@ -98,6 +103,19 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
     elif _is_dataclass(klass):
         instance.attributes.update(keywords)
     return instance
+
+
+def _optimizer_base(klass: Class) -> str | None:
+    """The public optimizer that a class derives from and whose step it leaves alone, None if there is none."""
+    if {"step", "zero_grad"} & klass.attributes.keys():
+        return None
+    for base in klass.bases:
+        found = (
+            _optimizer_base(base) if isinstance(base, Class) else text_of(base) if isinstance(base, Public) else None
+        )
+        if found is not None and public.role_of(found) is Role.OPTIMIZER:
+            return found
+    return None
 
 
 def _is_dataclass(klass: Class) -> bool:
@@ -153,7 +171,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
     plain = [param for param in function.node.params if not param.star]
     values = [_passed_on(run, value, at) for value in args]
     for param, value in zip(plain, values, strict=False):
-        scope.names[param.name] = value
+        scope.names[param.name] = _as_length(value, param.name)
     for param in function.node.params:
         _annotate(run, function, param, scope.names.get(param.name))
         if param.name in scope.names:
@@ -161,12 +179,17 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
         if param.star:
             scope.names[param.name] = values[len(plain) :] if param.star == "*" else _rest(param, plain, keywords)
         elif param.name in keywords:
-            scope.names[param.name] = _passed_on(run, keywords[param.name], at)
+            scope.names[param.name] = _as_length(_passed_on(run, keywords[param.name], at), param.name)
         elif param.default is not None:
             scope.names[param.name] = evaluate(run, function.scope, param.default)
         else:
             scope.names[param.name] = Symbol(param.name)
     return scope
+
+
+def _as_length(value: Value, name: str) -> Value:
+    """A number that is passed as the length of a window is one."""
+    return Length(value, name) if type(value) is int and value > 1 and arithmetic.names_window(name) else value
 
 
 def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> None:

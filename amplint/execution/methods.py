@@ -99,7 +99,9 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     handed = args[0] if args else keywords.get("optimizer")
     optimizer = symbols.play(run, handed, "optimizer") if isinstance(handed, Symbol) else handed
     optimizer = optimizer if isinstance(optimizer, Optimizer) else None
-    if not enabled(run, owner):
+    if optimizer is None and name in ("step", "unscale_"):
+        run.emit(Kind.OPAQUE, at)  # nobody knows whose gradients
+    elif not enabled(run, owner):
         if name == "step":
             run.emit(Kind.STEP, at, optimizer)
     elif name == "unscale_":
