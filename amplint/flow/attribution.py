@@ -81,16 +81,20 @@ def _occurrences(events: Sequence[Event]) -> dict[Place, list[int]]:
 
 
 def _feeds(events: Sequence[Event]) -> dict[Place, tuple[str, ...]]:
-    """Per place of a backward: the optimizers that step right after it, or after the backward that follows it."""
+    """Per place of a backward: the optimizers that step right after it, or after the backward that follows it.
+
+    A backward by itself does not go with the one of a loop that comes later.
+    """
     direct: dict[Place, tuple[str, ...]] = {}
     following: dict[Place, Place] = {}
     waiting: Place | None = None
+    looped = False
     for event in events:
         if event.kind is Kind.BACKWARD:
             place = event.step_of_program
-            if waiting is not None and waiting != place:
+            if waiting is not None and waiting != place and looped is event.repeats:
                 following.setdefault(waiting, place)
-            waiting = place
+            waiting, looped = place, event.repeats
         elif event.kind in STEPS and waiting is not None and event.optimizer is not None:
             known = direct.get(waiting, ())
             direct[waiting] = known if event.optimizer in known else (*known, event.optimizer)
