@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from amplint.catalogue import RULES
-from amplint.catalogue.rule import Rule, Tier
+from amplint.catalogue.rule import Tier
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.run import Again, Model, Run
 from amplint.execution.values import Origin
@@ -26,26 +27,33 @@ MAX_RESTARTS = 12
 
 def findings_of(text: str, filename: str) -> list[Finding]:
     """The findings of one file, sorted. Raises Unparsable, and Unreadable for code nested too deeply."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_DEPTH))
     reduced = scout(text)
     if reduced is None:
         return []
-    body = Statements(parse(reduced)).module()
-    found = [_of_fact(rule, breach, filename) for rule, breach in _facts(filename, body)]
-    found += [_finding(breach, filename) for breach in _breaches(program_of(filename, body))]
+    with _deep():
+        body = Statements(parse(reduced)).module()
+        found = [_finding(breach, filename) for breach in _facts(filename, body)]
+        found += [_finding(breach, filename) for breach in _breaches(program_of(filename, body))]
     return sorted(set(found), key=lambda finding: finding.order)
 
 
-def _facts(filename: str, body: tuple[ir.Stmt, ...]) -> Iterator[tuple[Rule, Breach]]:
+@contextmanager
+def _deep() -> Iterator[None]:
+    """As many frames as the deepest syntax tree that the scout lets through needs."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 8 * MAX_DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _facts(filename: str, body: tuple[ir.Stmt, ...]) -> Iterator[Breach]:
     for fact in facts_of(filename, body):
         for rule in RULES.values():
             words = rule.find(fact) if rule.find is not None else None
             if words is not None:
-                yield rule, Breach(rule.id, fact.site, rule.tier is not Tier.ERROR, words)
-
-
-def _of_fact(rule: Rule, breach: Breach, filename: str) -> Finding:
-    return _finding(breach, filename)
+                yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR, words)
 
 
 def _breaches(program: ir.Program) -> list[Breach]:

@@ -341,7 +341,8 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
     """A symbol against something known: on or off, equal to a constant, the last batch, or a threshold."""
     flipped = value.parts[0] is not left
     op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(value.op, value.op) if flipped else value.op
-    constant = right if isinstance(right, (bool, str, type(None))) else number(run, right)
+    plain = isinstance(right, (bool, str, type(None), Public))
+    constant = right if plain else number(run, right)
     if not left.offset and isinstance(constant, (int, Fraction, str, type(None))):
         if f"{op} {constant!r}" in _ON:
             return truth(run, left)

@@ -24,6 +24,8 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
     if len(names) == 1:
         return [_given(event, names[0]) for event in events]
+    if not names:
+        return list(events)
     feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
     result: list[Event] = []
     current: tuple[str, ...] = ()

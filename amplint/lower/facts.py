@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 
 from amplint.flow import program as ir
 from amplint.lower.names import walk
@@ -61,9 +62,18 @@ def _literal(node: ir.Expr) -> object:
     return None
 
 
+_OPERATIONS: dict[str, Callable[[float, float], object]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": lambda left, right: float(left) ** right if abs(right) <= 64 else None,
+}
+
+
 def _computed(op: str, left: float, right: float) -> float | None:
-    if op == "/" and right:
-        return left / right
-    if op == "**" and abs(right) <= 64:
-        return float(float(left) ** right)
-    return {"+": left + right, "-": left - right, "*": left * right}.get(op)
+    try:
+        found = _OPERATIONS[op](left, right)
+    except (KeyError, ArithmeticError, ValueError):
+        return None
+    return found if isinstance(found, (int, float)) else None

@@ -54,11 +54,10 @@ class _Pruner:
         return tuple(found for found in made if found is not None)
 
     def _function(self, node: ir.Function, key: str) -> ir.Function:
-        """A function that nobody needs keeps its name and loses its body."""
-        relevant = key in self.deeds.acting or node.name in self.relevance.wanted
+        """A function of which nothing matters keeps its name and loses its body."""
         return replace(
             node,
-            body=self.body(node.body) if relevant else (),
+            body=self.body(node.body),
             relevant=key in self.deeds.acting,
             loops=key in self.deeds.looping,
             backward=self._goes_back(node.body),

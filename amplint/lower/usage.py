@@ -24,15 +24,18 @@ _ACTS = frozenset({"backward", "zero_grad", "unscale_"}) | _CLIPS | _HOOKS
 
 @dataclass(frozen=True)
 class Usage:
-    """The methods called on each name, the names of the functions that clip, and those of what is back-propagated."""
+    """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
     losses: frozenset[str] = frozenset()
+    scalers: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
         used = self.methods.get(name, frozenset())
+        if name in self.scalers:
+            return True
         return bool(used & _SCALING) and ("scale" not in used or bool(used & {"step", "update", "unscale_"}))
 
     def is_optimizer(self, name: str) -> bool:
@@ -105,9 +108,11 @@ def _hands_over(call: ir.Call, usage: Usage) -> bool:
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods: dict[str, set[str]] = {}
-    clips, losses = set(_CLIPS), set()
+    clips, losses, scalers = set(_CLIPS), set(), set()
     for statement in body:
         for node in walk(statement):
+            if isinstance(node, ir.Assign) and any(name.endswith("GradScaler") for name in calls(node.value)):
+                scalers |= binds(node.target)
             if isinstance(node, ir.Import) and node.qualified.rpartition(".")[2] in _CLIPS:
                 clips.add(node.name)
             if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
@@ -115,7 +120,12 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 if node.func.name in ("backward", "scale"):
                     losses |= {last(part) for part in (node.func.owner, *node.args)}
     methods.pop("", None)
-    return Usage({name: frozenset(used) for name, used in methods.items()}, frozenset(clips), frozenset(losses - {""}))
+    return Usage(
+        {name: frozenset(used) for name, used in methods.items()},
+        frozenset(clips),
+        frozenset(losses - {""}),
+        frozenset(scalers),
+    )
 
 
 @dataclass(frozen=True)

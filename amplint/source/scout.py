@@ -20,6 +20,8 @@ MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
 
 MAX_BRACKETS = 200
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+"""A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
 _SEEDS = frozenset({"backward"})
 _MAKERS = re.compile(r"GradScaler$")
@@ -37,7 +39,7 @@ def scout(text: str) -> str | None:
     _check_depth(tree)
     if not any(_matters(node, text) for node in ast.walk(tree)):
         return None
-    lines = text.splitlines(keepends=True)
+    lines = _LINE.findall(text)
     for first, last, indent in _blanks(tree, lines):
         lines[first] = f"{indent}pass\n"
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
@@ -56,7 +58,7 @@ def _tree(text: str) -> ast.Module | None:
 
 
 def _check_brackets(text: str) -> None:
-    """Refuses what would overflow LibCST's stack. Brackets inside strings count too: who writes 200 of them nested?"""
+    """Refuses what would overflow LibCST's stack; brackets in strings count too, for nobody nests 200 of them."""
     depth = 0
     for found in _BRACKET.finditer(text):
         depth = depth + 1 if found[0] in "([{" else max(depth - 1, 0)

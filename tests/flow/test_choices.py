@@ -1,0 +1,114 @@
+"""Which assignments of run constants a program is run under: all that differ in what happens, up to a limit."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amplint.flow.choices import MAX_COST, MAX_RUNS, all_runs
+
+
+@dataclass(frozen=True)
+class Played:
+    happened: object
+    choices: dict[str, bool] = field(default_factory=dict)
+    cost: int = 1
+
+
+class Program:
+    """Asks for conditions as `ask` says, and tells what happened; every run that is made is kept."""
+
+    def __init__(self, ask, cost=1):
+        self.ask, self.cost, self.forced = ask, cost, []
+
+    def __call__(self, forced):
+        self.forced.append(forced)
+        choices = {}
+
+        def decide(key):
+            return choices.setdefault(key, forced.get(key, True))
+
+        return Played(self.ask(decide), choices, self.cost)
+
+
+def happened(program, **limits):
+    return [run.happened for run in all_runs(program, **limits)[0]]
+
+
+def test_a_program_that_asks_nothing_is_run_once():
+    program = Program(lambda decide: "done")
+    assert all_runs(program) == ([Played("done")], True)
+
+
+def test_two_conditions_give_four_runs_those_that_differ_least_first():
+    program = Program(lambda decide: (decide("amp"), decide("clip")))
+    assert happened(program) == [(True, True), (False, True), (True, False), (False, False)]
+
+
+def test_a_condition_is_decided_only_where_it_is_asked():
+    program = Program(lambda decide: decide("amp") and decide("clip"))
+    runs, complete = all_runs(program)
+    assert complete
+    assert [run.choices for run in runs] == [{"amp": True, "clip": True}, {"amp": False}]
+
+
+def test_a_condition_asked_twice_is_decided_once():
+    program = Program(lambda decide: (decide("amp"), decide("amp")))
+    assert happened(program) == [(True, True), (False, False)]
+
+
+def test_a_decision_that_changes_nothing_is_not_combined_with_others():
+    program = Program(lambda decide: (decide("log"), decide("amp"))[1])
+    assert happened(program) == [True, False]
+    assert len(program.forced) == 3  # all defaults, no log, no amp: never both
+
+
+def test_a_decision_that_changes_nothing_by_itself_is_still_met_where_it_does():
+    program = Program(lambda decide: decide("clip") if not decide("amp") else "plain")
+    assert sorted(map(str, happened(program))) == ["False", "True", "plain"]
+
+
+def test_runs_are_made_up_to_a_limit_and_what_is_missing_is_said():
+    program = Program(lambda decide: tuple(decide(name) for name in "abcdefgh"))
+    runs, complete = all_runs(program, limit=5)
+    assert (len(runs), complete) == (5, False)
+    assert len(all_runs(program)[0]) == MAX_RUNS
+
+
+def test_a_program_that_takes_long_is_run_less_often():
+    program = Program(lambda decide: tuple(decide(name) for name in "abcd"), cost=MAX_COST // 2)
+    runs, complete = all_runs(program)
+    assert (len(runs), complete) == (2, False)
+
+
+TREES = st.recursive(st.integers(0, 99), lambda inner: st.tuples(st.sampled_from("abc"), inner, inner), max_leaves=10)
+
+
+def walked(tree, decide):
+    path = []
+    while isinstance(tree, tuple):
+        key, yes, no = tree
+        path.append((key, decide(key)))
+        tree = yes if path[-1][1] else no
+    return tuple(path), tree
+
+
+def leaves(tree, known=()):
+    """Every path through a tree that decides each condition once."""
+    if not isinstance(tree, tuple):
+        return {known}
+    key, yes, no = tree
+    values = [value for name, value in known if name == key] or [True, False]
+    return set().union(*(leaves(yes if value else no, (*known, (key, value))) for value in values))
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(TREES)
+def test_every_path_through_a_program_is_run_once(tree):
+    program = Program(lambda decide: walked(tree, decide))
+    runs, complete = all_runs(program)
+    assert complete
+    paths = [path for path, _ in (run.happened for run in runs)]
+    assert len(paths) == len(set(paths))
+    assert set(paths) == leaves(tree)
+    assert len(program.forced) == len(paths)

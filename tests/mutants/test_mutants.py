@@ -1,0 +1,102 @@
+"""Every one-step mutant of a legal window is refused by torch, found by a rule, or listed here with the reason."""
+
+import warnings
+from functools import cache
+
+import pytest
+
+from amplint.analysis import findings_of
+from amplint.catalogue import RULES
+from amplint.catalogue.rule import Tier
+from tests.mutants.windows import LEGAL, STYLES, mutants
+
+HARMLESS = {
+    "double forward": "the first forward is thrown away: the same numbers for twice the time",
+    "drop clip": "a window without a clip is legal",
+    "double clip": "what is within the threshold is clipped to itself",
+    "double zero": "what is zero is zeroed",
+    "swap update and zero": "the scaler does not look at gradients when it updates",
+    "swap update and schedule": "neither looks at the other",
+    "zeroed after: swap zero and schedule": "neither looks at the other",
+}
+NOT_YET = {  # the rule that is to find it; there is none yet, or it needs a run
+    "drop step": "missing-step",
+    "drop schedule": "scheduler-never-stepped",
+    "double schedule": "scheduler-horizon-mismatch",
+}
+SILENT = HARMLESS | NOT_YET
+
+# A mutant on which a rule speaks, but of another mistake: that is not finding it.
+
+ALL = [
+    pytest.param(window, name, step, id=f"{window}: {name}")
+    for window, legal in LEGAL.items()
+    for name, step in mutants(legal)
+]
+STYLED = pytest.mark.parametrize("style", STYLES)
+
+
+@cache
+def found(step, style):
+    """The rules, of those that are on by default, that speak of a program."""
+    source, _ = STYLES[style](step)
+    told = {finding.code for finding in findings_of(source, "window.py")}
+    return frozenset(code for code in told if RULES[code].tier is not Tier.OPT_IN)
+
+
+@cache
+def refused(step, style="script"):
+    """Whether torch, or Python, raises when the program runs."""
+    source, run = STYLES[style](step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(source + run, "window.py", "exec"), {"__name__": "window"})
+        except (AssertionError, NameError, RuntimeError):
+            return True
+    return False
+
+
+def right(name, step, style):
+    """The rules that speak, and of the mistake that was made."""
+    return found(step, style)
+
+
+@STYLED
+@pytest.mark.parametrize("window", LEGAL)
+def test_a_legal_window_runs_and_nothing_is_said(window, style):
+    assert not refused(LEGAL[window], style)
+    assert found(LEGAL[window], style) == frozenset()
+
+
+@STYLED
+@pytest.mark.parametrize(("window", "name", "step"), ALL)
+def test_a_mutant_is_refused_or_found_or_listed(window, name, step, style):
+    told = right(name, step, style)
+    if {name, f"{window}: {name}"} & set(SILENT):
+        assert not told, f"{told} speaks: {name!r} must go from the list"
+        assert not refused(step), f"torch refuses it: {name!r} needs no reason in the list"
+    else:
+        assert told or refused(step), f"nobody notices {name!r}"
+
+
+def test_the_list_names_mutants_that_exist():
+    made = {spelled for window, name, _ in (param.values for param in ALL) for spelled in (name, f"{window}: {name}")}
+    assert set(SILENT) <= made
+
+
+@pytest.mark.parametrize("rule", sorted(set(NOT_YET.values())))
+def test_a_rule_that_is_still_to_find_something_cannot_yet(rule):
+    assert rule not in RULES or RULES[rule].needs_a_run
+
+
+@pytest.mark.parametrize(("window", "name", "step"), ALL)
+def test_the_same_is_said_in_every_style(window, name, step):
+    told = {right(name, step, style) for style in STYLES}
+    assert len(told) == 1 or name == "drop backward"  # nothing is accumulated: only a script is known to begin empty
+
+
+@pytest.mark.parametrize("window", LEGAL)
+def test_a_clip_that_no_step_follows_is_not_called_early(window):
+    step = dict(mutants(LEGAL[window]))["drop step"]
+    assert "clip-before-backward" not in found(step, "script")

@@ -1,0 +1,114 @@
+"""How long a window is and with what weight each loss entered it."""
+
+from fractions import Fraction
+
+import pytest
+
+from amplint.protocol.events import Gate, Kind, Site
+from amplint.protocol.window import begins_micro_step
+from tests.protocol.histories import after, of
+
+N = Fraction(1, 4)
+BACK, OTHER = of(Kind.BACKWARD, 1, weight=N), of(Kind.BACKWARD, 2, weight=N)
+STEP, ZERO, EPOCH = of(Kind.STEP, 3), of(Kind.ZERO_GRAD, 4), of(Kind.EPOCH_END, 5)
+UNKNOWN_WEIGHT = of(Kind.BACKWARD, 1)
+
+
+def window(*history):
+    return after(*history).window
+
+
+def weights(*history):
+    return [weight for _, weight in window(*history).weights]
+
+
+def test_the_same_backward_again_is_the_next_micro_step():
+    assert window(BACK, BACK, BACK).micro_steps == 3
+
+
+def test_two_backwards_one_after_the_other_are_one_micro_step():
+    assert window(BACK, OTHER).micro_steps == 1
+    assert window(BACK, OTHER, BACK, OTHER).micro_steps == 2
+
+
+def test_one_line_reached_by_two_calls_is_two_places():
+    caller = Site("train.py", 9)
+    assert window(BACK, of(Kind.BACKWARD, 1, stack=(caller,))).micro_steps == 1
+
+
+def test_whether_a_backward_begins_a_micro_step_is_known_before_it_happens():
+    assert begins_micro_step(window(), BACK)
+    assert begins_micro_step(window(BACK), BACK)
+    assert not begins_micro_step(window(BACK), OTHER)
+
+
+def test_weights_add_up_place_by_place():
+    assert weights(BACK, BACK, OTHER) == [2 * N, N]
+
+
+def test_one_weight_that_is_not_known_makes_the_sum_unknown():
+    assert weights(BACK, UNKNOWN_WEIGHT) == [None]
+    assert weights(UNKNOWN_WEIGHT, BACK) == [None]
+
+
+def test_gradients_divided_later_weigh_less():
+    assert weights(BACK, BACK, of(Kind.DIVIDE, weight=Fraction(1, 2))) == [N]
+    assert weights(UNKNOWN_WEIGHT, of(Kind.DIVIDE, weight=Fraction(1, 2))) == [None]
+
+
+@pytest.mark.parametrize("kind", [Kind.DIVIDE, Kind.OPAQUE])
+def test_gradients_changed_by_an_unknown_factor_have_no_known_weight(kind):
+    assert weights(BACK, of(kind)) == [None]
+
+
+def test_a_step_ends_the_window_and_notes_its_length():
+    assert window(BACK, BACK, STEP, BACK, STEP).lengths == ((2, 1),)
+    assert window(BACK, STEP, EPOCH, BACK, BACK, STEP).lengths == ((1,), (2,))
+
+
+def test_the_last_gate_stays_known():
+    gate = Gate(Site("train.py", 8), "N")
+    assert window(of(Kind.STEP, gate=gate), STEP).gate == gate
+
+
+def test_a_division_after_the_backward_is_late_until_the_step():
+    late = of(Kind.LOSS_DIVIDED)
+    assert window(BACK, late).late
+    assert not window(late).late
+    assert not window(BACK, late, STEP).late
+    assert not window(BACK, late, ZERO).late
+
+
+def test_what_is_erased_before_a_step_is_lost_until_the_step():
+    assert window(BACK, BACK, ZERO).lost == 2
+    assert window(BACK, ZERO, BACK, STEP).lost == 0
+
+
+def test_a_tail_is_what_an_epoch_leaves():
+    assert window(BACK, BACK, EPOCH).tail == 2
+    assert window(BACK, EPOCH, BACK).tail == 1
+    assert window(BACK, EPOCH, STEP).tail == 0
+
+
+def test_a_tail_that_is_erased_is_dropped_unless_that_was_meant():
+    dropped = window(BACK, EPOCH, BACK, ZERO)
+    assert (dropped.dropped, dropped.lost) == (1, 1)
+    meant = window(BACK, EPOCH, BACK, of(Kind.ZERO_GRAD, detail={"discards": "yes"}))
+    assert (meant.dropped, meant.lost) == (0, 1)
+
+
+def test_a_tail_leaks_into_a_window_that_is_longer_than_all_before():
+    assert window(BACK, BACK, STEP, BACK, EPOCH, BACK, BACK, STEP).leaked
+    assert not window(BACK, BACK, STEP, BACK, EPOCH, BACK, STEP).leaked
+    assert window(BACK, EPOCH, STEP, BACK, STEP).leaked  # once leaked, it has leaked
+
+
+def test_gradients_that_were_used_and_not_zeroed_are_stacked_upon():
+    assert window(BACK, STEP, BACK, STEP, BACK).restacked == 2
+    assert window(BACK, STEP, ZERO, BACK).restacked == 0
+    assert window(BACK, STEP, BACK, OTHER).restacked == 1
+
+
+def test_steps_since_the_last_erasure_are_counted():
+    counted = window(BACK, STEP, BACK, STEP, ZERO, BACK, STEP)
+    assert (counted.steps, counted.unzeroed, counted.zeros) == (3, 1, 1)
