@@ -6,9 +6,10 @@ from collections.abc import Callable
 from math import isclose
 
 from amplint.protocol.events import Kind
+from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
 from amplint.protocol.window import begins_micro_step as _begins
-from amplint.protocol.window import loses
+from amplint.protocol.window import loses, worth
 
 _ADAPTIVE = frozenset(
     {"Adam", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adam8bit", "PagedAdam8bit"}
@@ -63,7 +64,14 @@ def window_words(moment: Moment) -> dict[str, str]:
         consequence = ", and with it the norm that the clip compares with its threshold"
     else:
         consequence = ", and with it the step of SGD"
-    return {"n": length, "consequence": consequence}
+    return {"n": length, "times": _measured_sum(moment) or length, "consequence": consequence}
+
+
+def _measured_sum(moment: Moment) -> str | None:
+    """How many times the gradient of the equivalent batch the window's is, where that was measured."""
+    reading = moment.event.reading
+    main = reading.main if isinstance(reading, WindowReading) else None
+    return f"{main.weight_sum:.2f}" if main is not None and main.weight_sum is not None else None
 
 
 def divided_alone(moment: Moment) -> bool:
@@ -102,8 +110,11 @@ def ungated(moment: Moment) -> bool:
 
 def after_a_short_first(moment: Moment) -> bool:
     """Whether the first window of this epoch had a single micro-step, and its counter is known to start there."""
-    gate = moment.event.gate
-    return gate is not None and gate.restarts is not None and moment.ledger.window.lengths[-1] == (1,)
+    gate, window = moment.event.gate, moment.ledger.window
+    if gate is None or gate.restarts is None or window.lengths[-1] != (1,):
+        return False
+    before, now = window.worth, worth(window)  # windows that are meant to grow are divided by what each of them holds
+    return before is None or now is None or not (isclose(before, 1) and isclose(now, 1))
 
 
 def in_the_first_epoch(moment: Moment) -> bool:
@@ -148,17 +159,125 @@ def leads_again(moment: Moment) -> bool:
 
 
 def losing_again(moment: Moment) -> bool:
-    """Whether part of this window was erased, and part of the one before it: one batch that is skipped does not count."""
+    """Whether part of this window was erased, and of the one before it: one batch that is skipped does not count."""
     window = moment.ledger.window
     return window.losing > 0 and loses(window)
 
 
 def left_over_again(moment: Moment) -> bool:
-    """Whether a run in which no epoch was seen to end stops amid a window, and did so before: a longer window holds such
-    a rest of an earlier epoch, or as much was erased.
+    """Whether a run in which no epoch was seen to end stops amid a window, and did so before.
+
+    Then a longer window holds such a rest of an earlier epoch, or as much was erased.
     """
     window = moment.ledger.window
     left = window.micro_steps
     if window.tail or window.gate is None or not 0 < left < window.first:
         return False
     return window.longest - window.first == left or (window.longest == window.first and window.skipped == left)
+
+
+def short_but_divided_by_the_long(moment: Moment) -> bool:
+    """Whether a window is shorter than the longest, and each of its mean losses is divided by the longest's length."""
+    window = moment.ledger.window
+    if window.gate is None or not 0 < window.micro_steps < window.longest or not window.lengths[-1]:
+        return False
+    due = window.micro_steps / window.longest
+    return any(
+        weight is not None and isclose(weight, due, rel_tol=1e-6)
+        for place, weight in window.weights
+        if place in window.here
+    )
+
+
+def tail_lengths(moment: Moment) -> dict[str, str]:
+    """The lengths of a tail and of a full window, in the user's words where they are known."""
+    window = moment.ledger.window
+    return {"short": str(window.micro_steps), "long": str(window.longest)}
+
+
+def made_again_and_again(moment: Moment) -> bool:
+    """Whether gradients were made more than once, erased in between or not."""
+    return _made(moment) > 1
+
+
+def _made(moment: Moment) -> int:
+    """The micro-steps since the last optimizer step, those included whose gradients were erased."""
+    window = moment.ledger.window
+    return window.micro_steps + window.lost + window.dropped
+
+
+def scaled_loss(moment: Moment) -> bool:
+    """Whether the loss that is back-propagated carries the scaler's scale."""
+    return moment.event.scaled is True
+
+
+def unscaled_loss(moment: Moment) -> bool:
+    """Whether the loss that is back-propagated is known to carry no scale."""
+    return moment.event.scaled is False
+
+
+def threshold_words(moment: Moment) -> dict[str, str]:
+    """What a threshold comes to on gradients that carry the loss scale: in numbers where both are known."""
+    clip = moment.event if moment.event.kind is Kind.CLIP else moment.last.get(Kind.CLIP, moment.event)
+    try:
+        effective = float(clip.detail["limit"]) / float(clip.detail["scale"])
+    except (KeyError, ValueError, ZeroDivisionError):
+        return {"threshold": "the written one divided by the scale (1/65536 of it at the start)"}
+    return {"threshold": f"{effective:.2g}"}
+
+
+def without_limit(moment: Moment) -> bool:
+    """Whether a clip has an infinite threshold: it only measures the norm."""
+    return "inf" in moment.event.detail.get("limit", "")
+
+
+def with_a_limit(moment: Moment) -> bool:
+    """Whether a clip can change anything."""
+    return not without_limit(moment)
+
+
+def runs_ahead(moment: Moment) -> bool:
+    """Whether a scheduler's step moves the learning rate in a unit that is not that of its horizon, as far as known.
+
+    A horizon that is a mere number, as in a running process, may count micro-batches until more steps than that are
+    made.
+    """
+    cadence = moment.cadence
+    if "still" in moment.event.detail:
+        return False
+    return cadence.unit is not None or cadence.horizon is None or cadence.cadence_steps >= cadence.horizon
+
+
+def divided_by_another(moment: Moment) -> bool:
+    """Whether the weights of a window's losses show that they are divided, but not by the window's length."""
+    return _odd_divisor(moment) is not None
+
+
+def divisor_words(moment: Moment) -> dict[str, str]:
+    """By what the losses are divided instead, and how large the gradient is."""
+    found = _odd_divisor(moment)
+    if found is None:
+        return {}
+    what, total = found
+    return {
+        "n": window_words(moment)["n"],
+        "what": what.format(n=window_words(moment)["n"]),
+        "sum": f"{float(total):.3g}",
+    }
+
+
+def _odd_divisor(moment: Moment) -> tuple[str, float] | None:
+    """What the total weight of a window of three or more gives away; exact fractions, or measured."""
+    window = moment.ledger.window
+    count = window.micro_steps
+    if count < 3 or window.late or (moment.event.gate is None and window.gate is None):
+        return None
+    totals = [weight for place, weight in window.weights if place in window.here and weight is not None]
+    for what, due in (
+        ("{n} twice", 1 / count),
+        ("{n} on the last micro-step only", count - 1 + 1 / count),
+        ("a running index", sum(1 / number for number in range(1, count + 1))),
+    ):
+        if any(isclose(total, due, rel_tol=1e-6) for total in totals):
+            return what, due
+    return None

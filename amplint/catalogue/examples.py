@@ -6,8 +6,9 @@
 
 The expectation stands on the line that a finding points at: `# expect: <id>` (several ids apart by commas),
 `# missed: <id>` for a known gap (strict: once it is found, the mark must go). A line without a mark is a promise that
-no rule speaks there. Words after `python`: `bad` or `good`; `static-only` for what cannot be run, `whole` for a
-complete file that brings its own stage. Anything after ` -- ` is the reason, and is for people.
+no rule speaks there. Words after `python`: `bad` or `good`; `static-only` for what cannot be run, `live-only` for what
+only numbers that are measured in a run show, `whole` for a complete file that brings its own stage. Anything after
+` -- ` is the reason, and is for people.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ epochs = 2
 """  # the names that examples may use; never shown on a page
 
 _FENCE = re.compile(r"^(?P<margin> *)```python(?P<head>[^\n]*)\n(?P<body>.*?)^(?P=margin)```$", re.M | re.S)
-_WORDS = frozenset({"bad", "good", "static-only", "whole"})
+_WORDS = frozenset({"bad", "good", "static-only", "live-only", "whole"})
 _MARK = re.compile(r"# (expect|missed): ([\w-]+(?:, *[\w-]+)*)")
 
 

@@ -45,15 +45,20 @@ class Condition:
 
     def holds(self, moment: Moment) -> bool:
         """Whether this moment is the one described."""
-        if moment.event.kind not in self.kinds or moment.of_scheduler is not self.of_scheduler:
+        return moment.event.kind in self.kinds and self.met(moment)
+
+    def met(self, moment: Moment) -> bool:
+        """The same for an event that is known to be of one of the kinds."""
+        if moment.of_scheduler is not self.of_scheduler:
             return False
-        if not all(wanted(read(moment)) for read, wanted in self.parts):
-            return False
+        for read, wanted in self.parts:
+            if not wanted(read(moment)):
+                return False
         return self.also is None or self.also(moment)
 
 
 def _among(value: Any) -> Callable[[Any], bool]:
-    values = value if isinstance(value, (set, frozenset)) else {value}
+    values = value if isinstance(value, (set, frozenset, list, tuple)) else {value}
     return lambda found: found in values
 
 

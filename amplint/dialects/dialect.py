@@ -29,7 +29,8 @@ class Dialect:
     events. `losses`: functions that return a loss, averaged over the batch unless `reduction` says otherwise.
     `transparent`: wrappers that hand their first argument through (progress bars, `enumerate` has a place of its own).
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
-    `quiet`: methods of optimizers and scalers that touch no gradient. `words`: a file without any of these has no training step.
+    `quiet`: methods of optimizers and scalers that touch no gradient. `words`: a file without any of these has no
+    training step.
     """
 
     name: str

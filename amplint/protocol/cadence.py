@@ -14,7 +14,7 @@ class Cadence:
     `cadence_steps`: its own steps. `updates`: optimizer steps in all. `idle`: backward passes since its last step if
     the optimizer has not stepped since, else 0. `lead`: its steps before the first optimizer step. `pending`: it
     stepped after the last backward and before the optimizer did. `unit`: what its horizon counts (`updates`,
-    `micro-batches`, `epochs`), None when not known.
+    `micro-batches`, `epochs`), None when not known. `horizon`: after how many of its own steps the schedule is over, None when not known.
     `first`: where it stepped first.
     """
 
@@ -26,6 +26,7 @@ class Cadence:
     pending: bool = False
     filling: bool = False
     unit: str | None = None
+    horizon: int | None = None
     first: tuple[Site, ...] = ()
 
 
@@ -48,5 +49,6 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
     if event.kind is Kind.OPAQUE:
         return replace(before, stepped_since=True, idle=0, filling=False, pending=False)
     if event.kind is Kind.CREATE:
-        return replace(before, unit=event.detail.get("unit"))
+        horizon = event.detail.get("horizon")
+        return replace(before, unit=event.detail.get("unit"), horizon=int(horizon) if horizon else None)
     return before

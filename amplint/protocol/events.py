@@ -12,6 +12,8 @@ from amplint.protocol.readings import Reading
 class Kind(Enum):
     """What happened. The value is how a report names it."""
 
+    __hash__ = object.__hash__  # members are compared by identity; Enum hashes their names in Python
+
     CREATE = "optimizer, scaler or scheduler created"
     SCALE = "loss scaled"
     DISCARD = "scaled loss thrown away"

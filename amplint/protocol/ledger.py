@@ -25,6 +25,8 @@ from amplint.protocol.window import NO_WINDOW, Window, advance_window
 class Grads(Enum):
     """What `param.grad` holds."""
 
+    __hash__ = object.__hash__  # members are compared by identity; Enum hashes their names in Python
+
     NONE = "no gradients"
     PLAIN = "true gradients"
     SCALED = "gradients times the loss scale"
@@ -34,6 +36,8 @@ class Grads(Enum):
 
 class Stage(Enum):
     """Where the scaler is with this optimizer."""
+
+    __hash__ = object.__hash__  # members are compared by identity; Enum hashes their names in Python
 
     READY = "not unscaled since the last update"
     UNSCALED = "unscaled"
@@ -68,6 +72,8 @@ UNKNOWN = Ledger(Grads.UNKNOWN, Stage.UNKNOWN, fresh=False)
 
 class Feed(Enum):
     """An event as the tables see it: its kind and, for a backward, what the loss carried."""
+
+    __hash__ = object.__hash__  # members are compared by identity; Enum hashes their names in Python
 
     BACKWARD = "backward of an unscaled loss"
     SCALED_BACKWARD = "backward of a scaled loss"

@@ -86,8 +86,8 @@ class WindowReading:
 class ScaleReading:
     """The numbers of one loss scaler after an update.
 
-    `skipped_first`: its first steps, if they were all skipped. `skipped_in_a_row`: the latest steps. `scale` may be an
-    update or two old.
+    `skipped_first`: the steps skipped before the first that was taken, told in one reading only, else 0.
+    `skipped_in_a_row`: of the latest steps. `scale` may be an update or two old.
     """
 
     scale: float | None

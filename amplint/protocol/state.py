@@ -16,7 +16,7 @@ _OF_ALL = frozenset({Kind.EPOCH_END, Kind.END})
 class Moment:
     """An event and what was true just before it: of one optimizer (`ledger`) or of one scheduler (`cadence`).
 
-    `last` is the latest earlier event of each kind that concerned the same optimizer or scheduler.
+    `last` is the latest earlier event of each kind that concerned the same optimizer or scheduler, whose key is `name`.
     """
 
     event: Event
@@ -24,6 +24,7 @@ class Moment:
     cadence: Cadence
     last: dict[Kind, Event]
     of_scheduler: bool = False
+    name: str = ""
 
 
 @dataclass
@@ -53,11 +54,11 @@ class State:
             yield Moment(event, Ledger(), Cadence(), {})
             return
         for optimizer in self._optimizers(event):
-            yield Moment(event, self.ledgers[optimizer], Cadence(), dict(self.last[optimizer]))
+            yield Moment(event, self.ledgers[optimizer], Cadence(), dict(self.last[optimizer]), name=optimizer)
             self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
             self._remember(optimizer, event)
         for scheduler in self._schedulers(event):
-            yield Moment(event, Ledger(), self.cadences[scheduler], dict(self.last[scheduler]), of_scheduler=True)
+            yield Moment(event, Ledger(), self.cadences[scheduler], dict(self.last[scheduler]), True, scheduler)
             self.cadences[scheduler] = advance_cadence(self.cadences[scheduler], event)
             self._remember(scheduler, event)
 

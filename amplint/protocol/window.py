@@ -34,7 +34,7 @@ class Window:
     back-propagated in this window was divided afterwards. `gate`: the gate of the last step that had one.
     `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the last
     such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
-    `longest`: micro-steps of the first and of the longest completed window.
+    `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight of the last one.
     """
 
     micro_steps: int = 0
@@ -56,6 +56,7 @@ class Window:
     losing: int = 0
     first: int = 0
     longest: int = 0
+    worth: Weight = None
 
 
 NO_WINDOW = Window()
@@ -114,6 +115,12 @@ def loses(window: Window) -> bool:
     return bool(window.erased) and (not stepped or bool(window.erased & stepped))
 
 
+def worth(window: Window) -> Weight:
+    """The weight of the heaviest loss of a window, over all its micro-steps; None when one is not known."""
+    weights = [weight for _, weight in window.weights if weight is not None]
+    return max(weights) if weights and len(weights) == len(window.weights) else None
+
+
 def _step(before: Window, event: Event) -> Window:
     present = before.lengths[-1]
     return replace(
@@ -133,6 +140,7 @@ def _step(before: Window, event: Event) -> Window:
         losing=before.losing + 1 if loses(before) else 0,
         first=before.first or before.micro_steps,
         longest=max(before.longest, before.micro_steps),
+        worth=worth(before),
     )
 
 

@@ -69,7 +69,14 @@ must reset a counter.
   (https://huggingface.co/docs/accelerate/usage_guides/gradient_accumulation)
 """
 
-from amplint.catalogue.amounts import at_least, left_over_again, longer_than_before, not_on_purpose, of_an_index, tail_words
+from amplint.catalogue.amounts import (
+    at_least,
+    left_over_again,
+    longer_than_before,
+    not_on_purpose,
+    of_an_index,
+    tail_words,
+)
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 

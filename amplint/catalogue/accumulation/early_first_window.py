@@ -66,7 +66,7 @@ RULE = Rule(
     advice="test `(step + 1) % {n} == 0`",
     when=(Condition(STEPS, micro_steps=at_least(2), also=after_a_short_first),),
     at_gate=True,
-    hides=("dropped-tail-window",),
+    hides=("dropped-tail-window", "misnormalized-tail-window"),
     because=((Kind.BACKWARD, "the first micro-batch alone"),),
     milder=in_the_first_epoch,
     words=window_words,

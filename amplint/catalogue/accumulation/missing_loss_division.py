@@ -73,8 +73,8 @@ from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the loss of each of the {n} accumulated micro-batches is added whole: the gradient is {n} times that of "
-    "the equivalent batch{consequence}",
+    message="the loss of each of the {n} accumulated micro-batches is added whole: the gradient is {times} times that "
+    "of the equivalent batch{consequence}",
     advice="divide the loss by {n} before its backward",
     when=(Condition(STEPS, late=False, also=undivided),),
     place=Kind.BACKWARD,

@@ -55,20 +55,21 @@ do not unscale after the clip; do not unscale on every micro-step (`repeated-uns
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping)
 """
 
-from amplint.catalogue.amounts import at_least, takes_out_a_scale
+from amplint.catalogue.amounts import at_least, takes_out_a_scale, threshold_words, with_a_limit
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="gradients are clipped while they still carry the loss scale: the effective threshold is the written one "
-    "divided by the scale (1/65536 of it at the start), so nearly every gradient is shrunk to the same tiny norm",
+    message="gradients are clipped while they still carry the loss scale: the effective threshold is {threshold}, "
+    "so nearly every gradient is shrunk to the same tiny norm",
     advice="call `scaler.unscale_(optimizer)` before clipping",
     when=(
-        Condition(Kind.CLIP, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1)),
+        Condition(Kind.CLIP, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1), also=with_a_limit),
         Condition(Kind.DIVIDE, clipped=True, micro_steps=at_least(1), also=takes_out_a_scale),
     ),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "gradients get the loss scale here"),),
+    words=threshold_words,
 )

@@ -72,7 +72,7 @@ stops hides the mistake.
 - `torch/optim/lr_scheduler.py` of torch 2.13
 """
 
-from amplint.catalogue.amounts import at_least
+from amplint.catalogue.amounts import at_least, runs_ahead
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -88,6 +88,7 @@ RULE = Rule(
             cadence_steps=at_least(1),
             updates=at_least(1),
             unit={None, "updates"},
+            also=runs_ahead,
         ),
     ),
     because=((Kind.STEP, "the optimizer last stepped here"),),

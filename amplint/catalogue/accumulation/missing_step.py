@@ -1,0 +1,55 @@
+"""Gradients are made and never used.
+
+## What happens
+
+`backward()` fills `.grad`, and no optimizer ever steps: not one weight moves from its initial value. The loss that
+is logged stays where it began, up to the noise of the batches. Often `scaler.step(optimizer)` was deleted together
+with something else, or only `scheduler.step()` was left.
+
+## Why it is easy to miss
+
+Nothing fails. torch warns only if a scheduler steps, and then about the order.
+
+## Example
+
+```python bad
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()  # expect: missing-step
+```
+
+```python good
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+```
+
+## Messages
+
+- ``Detected call of `lr_scheduler.step()` before `optimizer.step()`.`` (UserWarning) where a scheduler steps
+
+## What to do
+
+Call `optimizer.step()` after the last backward of the window, or `scaler.step(optimizer)` and `scaler.update()`
+where the loss was scaled. If the gradients themselves are wanted (a saliency map, a penalty), take them with
+`torch.autograd.grad` and make no optimizer.
+
+## Source
+
+- Taking an optimization step (https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step)
+"""
+
+from amplint.catalogue.measures import never_used
+from amplint.catalogue.rule import Rule, Tier
+from amplint.protocol.events import Kind
+
+RULE = Rule(
+    tier=Tier.ERROR,
+    message="gradients were made {times} times, but the optimizer never steps: no weight ever moves",
+    advice="call `optimizer.step()` after the last backward of the window",
+    observe=never_used,
+    place=Kind.BACKWARD,
+)

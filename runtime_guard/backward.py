@@ -1,0 +1,102 @@
+"""Listens to backward passes: which optimizers' gradients they change, with what weight, under whose scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from amplint.protocol.events import Kind
+from runtime_guard import gradients
+from runtime_guard.divisors import divisor_in
+from runtime_guard.normalization import BackwardReading
+from runtime_guard.recorder import Recorder, Stack
+from runtime_guard.scaled import scaler_of
+
+Watched = list[tuple[Any, str, list[Tensor], gradients.Stamp]]
+_MOST_DIVISORS = 16
+_UNREAD = BackwardReading(None, None)
+
+
+class Backward:
+    """The listener at `torch.autograd._engine_run_backward`, through which backward and autograd.grad both go."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._missed = False
+        self._divisors: dict[tuple[Stack, float], str | None] = {}
+
+    def begins(self, args: Any, kwargs: Any) -> Any:
+        """What is known before the pass; None for one that fills no `.grad`, or runs inside another."""
+        recorder = self._recorder
+        inside = recorder.thread.inside
+        if inside["step"]:
+            recorder.thread.forget_failed_steps()
+        within = torch._C._current_graph_task_id() != -1 or inside["backward"] or inside["scaler.step"]
+        if not kwargs.get("accumulate_grad") or within or (inside["step"] and recorder.thread.closure is None):
+            return None
+        recorder.look()
+        most = None if self._missed else gradients.MOST
+        watched: Watched = []
+        for thing, name in recorder.mine():
+            tensors = gradients.sample(thing, most)
+            watched.append((thing, name, tensors, gradients.stamp(tensors)))
+        roots = [root for root in args[0] if isinstance(root, Tensor)]
+        inside["backward"] += 1
+        recorder.measures.run(recorder.numbers.before_backward, roots)
+        return roots, scaler_of(roots), watched
+
+    def ends(self, token: Any, result: Any) -> None:
+        """One event for each optimizer that was reached."""
+        if token is None:
+            return
+        recorder = self._recorder
+        recorder.thread.inside["backward"] -= 1
+        roots, scaler, watched = token
+        reached: Watched = []
+        for one in watched:
+            if gradients.changed(one[3], one[2]) and all(one[1] != other[1] for other in reached):
+                reached.append(one)
+        self._missed = not reached  # then all parameters are looked at next time
+        stack = recorder.sites.stack()
+        begins = not reached or self._begins(reached[0][1], stack)
+        reading = recorder.measures.run(
+            recorder.numbers.after_backward, [one[0] for one in reached], begins, stack, default=_UNREAD
+        )
+        recorder.tally.not_covered.update(dict.fromkeys(reading.not_covered))
+        scaled = reading.scaled if reading.terms else scaler is not None
+        for _, name, tensors, _ in reached:
+            weight = None if gradients.hooked(tensors) else reading.weight
+            recorder.feed(
+                Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
+                detail=self._detail(name, stack, weight),
+            )  # fmt: skip
+        recorder.passed(roots, stack)
+        for _, name, tensors, _ in watched:
+            recorder.watches[name].choose(tensors)
+
+    def fails(self, token: Any) -> None:
+        """A pass that raised has filled nothing that one could speak of."""
+        if token is not None:
+            self._recorder.thread.inside["backward"] -= 1
+            self._recorder.seen()
+
+    def _begins(self, name: str, stack: Stack) -> bool:
+        ledger = self._recorder.state.ledgers[name]
+        place = frozenset({stack})
+        return not ledger.window.here or bool(place & ledger.window.here)
+
+    def _detail(self, name: str, stack: Stack, weight: float | None) -> dict[str, str]:
+        """What the loss was divided by, where that is known to be the length of a window: the user has said so, or a
+        variable of that value is called so."""
+        steps, window = self._recorder.accumulation_steps, self._recorder.state.ledgers[name].window
+        if weight is None or window.longest > 1 or not 0 < weight < 1:
+            return {}
+        if steps is not None and steps > 1 and abs(weight * steps - 1) < 1e-6:
+            return {"divisor": str(steps)}
+        key = (stack, weight)
+        if key not in self._divisors and len(self._divisors) < _MOST_DIVISORS:
+            self._divisors[key] = divisor_in(self._recorder.sites.frames(), weight)
+        known = self._divisors.get(key)
+        return {"divisor": known} if known is not None else {}

@@ -1,0 +1,162 @@
+"""What a reduction adds up: how many elements, whether it takes their mean, and whether they are tokens.
+
+The valid tokens of a cross entropy with `ignore_index` stand in its node (`_saved_total_weight`), a mask that the
+losses were multiplied by in the node of that product. Sizes come from the graph and cost nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from torch import Tensor
+
+from runtime_guard.late import Number, number
+from runtime_guard.loss_graph import SAME, Node, Reduction, nll_below, saved, shape_of
+
+_NONE, _MEAN = 0, 1  # torch.nn._reduction: none, mean, sum
+_LOOK = 8
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements of a reduction. `mass` is the sum of their own weights: their number, unless a mask says else.
+
+    `rows` is the size of the first dimension of what was reduced. `weighted`: classes have weights of their own, so
+    `count` is no number of elements.
+    """
+
+    mean: bool | None
+    count: Number | None = None
+    mass: Number | None = None
+    rows: int | None = None
+    tokens: bool = False
+    weighted: bool = False
+
+
+def elements_of(reduction: Reduction, look: bool) -> Elements:
+    """The elements of a reduction. `look`: masks may be added up, which costs a kernel on a device."""
+    node, kind = reduction.node, reduction.kind
+    children = [child for child, _ in node.next_functions if child is not None]
+    first = children[0] if children else None
+    if kind.startswith("NllLoss"):
+        return _of_nll(node)
+    if kind == "AddBackward0" and (inner := nll_below(node)) is not None:
+        return _of_nll(inner)
+    if kind == "DivBackward1":
+        return _of_mean(saved(node, "other"), shape_of(_largest(children)))
+    shape = _reduced_shape(node, first)
+    if shape is None:
+        return Elements(mean=None)
+    reduced = saved(node, "reduction")
+    if reduced == _MEAN or kind.startswith("MeanBackward"):
+        return Elements(True, float(prod(shape)), float(prod(shape)), *_rows_of(first, shape))
+    if kind.startswith("SumBackward"):
+        return _of_sum(first, shape, look)
+    if reduced is None or reduced == _NONE:
+        return Elements(mean=None)
+    return Elements(False, float(prod(shape)), float(prod(shape)), shape[0] if shape else 1)
+
+
+def _of_nll(node: Node) -> Elements:
+    """A (log-)likelihood: the node counts the targets that are not ignored, or adds up their classes' weights."""
+    inner = node.next_functions[0][0]
+    shape = shape_of(inner) or ()
+    spatial = str(node.name()).startswith("NllLoss2D")
+    made = saved(node, "total_weight")
+    count = number(made) if isinstance(made, Tensor) and made.numel() == 1 else None
+    weighted = saved(node, "weight") is not None
+    rows = shape[0] if len(shape) > 1 else 1
+    tokens = spatial or _flattened(inner) or (isinstance(count, float) and not weighted and count < rows)
+    return Elements(saved(node, "reduction") == _MEAN, count, count, rows, tokens, weighted)
+
+
+def _of_mean(divisor: object, shape: tuple[int, ...] | None) -> Elements:
+    count = float(divisor) if isinstance(divisor, (int, float)) else None
+    return Elements(True, count, count, shape[0] if shape else None)
+
+
+def _of_sum(child: Node | None, shape: tuple[int, ...], look: bool) -> Elements:
+    """A sum: over all that a mask or an `ignore_index` lets through, if that may be looked at."""
+    size = float(prod(shape))
+    rows = shape[0] if shape else 1
+    mask = _mask(child, size)
+    if mask is not None and (look or mask.device.type == "cpu"):
+        count, mass = number((mask != 0).sum()), number(mask.sum())
+        return Elements(False, count, mass, rows, tokens=isinstance(count, float) and count < size)
+    unreduced = _unreduced(child)
+    target = saved(unreduced, "target") if unreduced is not None else None
+    if isinstance(target, Tensor) and (look or target.device.type == "cpu"):
+        count = number((target != saved(unreduced, "ignore_index")).sum())
+        short = isinstance(count, float) and count < size
+        return Elements(False, count, count, rows, tokens=short or len(shape) > 1 or _flattened(unreduced))
+    return Elements(False, size, size, rows)
+
+
+def _rows_of(child: Node | None, shape: tuple[int, ...]) -> tuple[int, bool]:
+    """The size of the first dimension, and whether the elements are the losses of tokens."""
+    unreduced = _unreduced(child)
+    return shape[0] if shape else 1, unreduced is not None and (len(shape) > 1 or _flattened(unreduced))
+
+
+def _reduced_shape(node: Node, child: Node | None) -> tuple[int, ...] | None:
+    sizes = saved(node, "self_sym_sizes")
+    if sizes is not None:
+        return tuple(int(size) for size in sizes)
+    return shape_of(child)
+
+
+def _largest(nodes: list[Node]) -> Node | None:
+    """The first node below, through signs and sums, that made more than one number."""
+    node = nodes[0] if nodes else None
+    for _ in range(_LOOK):
+        if node is None or prod(shape_of(node) or (1,)) > 1:
+            return node
+        node = next((child for child, _ in node.next_functions if child is not None), None)
+    return None
+
+
+def _mask(child: Node | None, size: float) -> Tensor | None:
+    """The factor without a gradient in the product that is summed, if it has an element for each loss."""
+    node = _through(child)
+    if node is None or str(node.name()) != "MulBackward0":
+        return None
+    constant_sides = [
+        name for name, (below, _) in zip(("self", "other"), node.next_functions, strict=True) if below is None
+    ]
+    value = saved(node, constant_sides[0]) if constant_sides else None
+    return value if isinstance(value, Tensor) and value.numel() == size else None
+
+
+def _unreduced(child: Node | None) -> Node | None:
+    """The cross entropy with `reduction="none"` whose values are reduced here, if there is one."""
+    node = _through(child)
+    return (
+        node
+        if node is not None and str(node.name()).startswith("NllLoss") and saved(node, "reduction") == _NONE
+        else None
+    )
+
+
+def _through(node: Node | None) -> Node | None:
+    """A node, or what is below it behind changes of shape and dtype."""
+    for _ in range(_LOOK):
+        if node is None or str(node.name()) not in SAME:
+            return node
+        node = node.next_functions[0][0]
+    return None
+
+
+def _flattened(node: Node | None) -> bool:
+    """Whether scores per class were made of a tensor with one more dimension: (batch, length, classes)."""
+    for _ in range(_LOOK):
+        if node is None:
+            return False
+        below = node.next_functions[0][0] if node.next_functions else None
+        shape = shape_of(below)
+        if str(node.name()).startswith(("View", "UnsafeView", "ReshapeAlias")) and shape is not None and len(shape) > 2:
+            return True
+        if str(node.name()) not in SAME and not str(node.name()).startswith(("LogSoftmax", "NllLoss")):
+            return False
+        node = below
+    return False

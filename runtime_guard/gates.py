@@ -1,0 +1,158 @@
+"""The condition that lets a call happen only on some micro-steps, read from the source of the function that runs.
+
+What happens shows that a step is made on every fourth micro-step; which `if` makes it so stands in the source alone.
+It is read once per place, with the standard library, and only to say where the gate is and how its length is spelled.
+Without source there is no gate, and rules that speak of one are silent or point at the step.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
+
+from amplint.protocol.events import Gate, Site
+
+_BOUNDARY = re.compile(r"(?i)accum|boundary|sync|update|step|last|micro|window")
+_MAX_LINES = 50_000
+
+
+class Gates:
+    """The gates of the places seen so far."""
+
+    def __init__(self, code_of: Mapping[Site, CodeType]) -> None:
+        self._code_of = code_of
+        self._trees: dict[str, ast.Module | None] = {}
+        self._known: dict[tuple[Site, ...], Gate | None] = {}
+
+    def of(self, stack: Sequence[Site]) -> Gate | None:
+        """The gate of the innermost call of a stack; where a helper's parameter decides, the call of the helper."""
+        key = tuple(stack)
+        if key not in self._known:
+            self._known[key] = self._found(key)
+        return self._known[key]
+
+    def _found(self, stack: tuple[Site, ...]) -> Gate | None:
+        for depth in range(len(stack) - 1, max(len(stack) - 5, -1), -1):
+            path = self._path(stack[depth])
+            gate, passes_on, in_loop = _gate_on(path, stack[depth])
+            if gate is not None and passes_on and depth > 0:
+                return Gate(stack[depth - 1], gate.length, gate.restarts)
+            if gate is not None:
+                return gate
+            if in_loop:
+                return None
+        return None
+
+    def _path(self, site: Site) -> list[ast.AST]:
+        """The nodes around a place, outermost first, from the function that it stands in."""
+        tree = self._tree(site.path, self._code_of.get(site))
+        if tree is None:
+            return []
+        path: list[ast.AST] = [tree]
+        while (inner := _around(path[-1], site)) is not None:
+            path.append(inner)
+        functions = [at for at, node in enumerate(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        return path[functions[-1] :] if functions else path
+
+    def _tree(self, path: str, code: CodeType | None) -> ast.Module | None:
+        if path not in self._trees:
+            self._trees[path] = None
+            lines = linecache.getlines(path)
+            if 0 < len(lines) <= _MAX_LINES:
+                try:
+                    self._trees[path] = ast.parse("".join(lines))
+                except (SyntaxError, ValueError, RecursionError):
+                    return None
+        return self._trees[path]
+
+
+def _around(node: ast.AST, site: Site) -> ast.AST | None:
+    """The child of a node that a place lies in."""
+    for child in ast.iter_child_nodes(node):
+        first = getattr(child, "lineno", None)
+        if first is None:
+            if (inner := _around(child, site)) is not None:
+                return inner
+            continue
+        start = (first, child.col_offset + 1 if site.column else 0)  # type: ignore[attr-defined]
+        end = (child.end_lineno, child.end_col_offset + 1)  # type: ignore[attr-defined]
+        if start <= (site.row, site.column) and (site.row, site.column) < end:
+            return child
+    return None
+
+
+def _gate_on(path: list[ast.AST], site: Site) -> tuple[Gate | None, bool, bool]:
+    """The innermost condition on a path that tells micro-steps apart, whether it is a parameter of the function that
+    is passed on, and whether the path lies in a loop of its own function."""
+    in_loop = any(isinstance(node, ast.For | ast.While) for node in path)
+    parameters = _parameters(path[0]) if path else frozenset()
+    tests = list(_conditions(path))
+    telling = [(node, test) for node, test in tests if _tells(test)] or [
+        (node, test) for node, test in tests if _compares(test)
+    ]
+    for node, test in telling[:1]:
+        names, remainder = frozenset(_names(test)), next(_remainders(test), None)
+        length = ast.unparse(remainder.right) if remainder is not None else None
+        place = Site(site.path, node.lineno, node.col_offset + 1 if site.column else 0)
+        return Gate(place, length, False if _at_zero(test) else None), bool(names) and names <= parameters, in_loop
+    return None, False, in_loop
+
+
+def _conditions(path: list[ast.AST]) -> Iterator[tuple[ast.If | ast.IfExp, ast.expr]]:
+    """The conditions that a place stands under, innermost first, up to the loop around it: those around it, and those
+    before it in the same block that go on with the next micro-step."""
+    for outer, inner in zip(reversed(path[:-1]), reversed(path[1:]), strict=True):
+        if isinstance(outer, ast.If | ast.IfExp) and inner is not outer.test:
+            yield outer, outer.test
+        for block in (getattr(outer, name, None) for name in ("body", "orelse")):
+            if isinstance(block, list) and inner in block:
+                for sibling in reversed(block[: block.index(inner)]):
+                    if isinstance(sibling, ast.If) and isinstance(sibling.body[-1], ast.Continue | ast.Return):
+                        yield sibling, sibling.test
+        if isinstance(outer, ast.For | ast.While):
+            return
+
+
+def _tells(test: ast.expr) -> bool:
+    return next(_remainders(test), None) is not None or any(_BOUNDARY.search(name) for name in _names(test))
+
+
+def _compares(test: ast.expr) -> bool:
+    parts = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
+    return any(not isinstance(operator, ast.Is | ast.IsNot) for part in parts for operator in part.ops)
+
+
+def _at_zero(test: ast.expr) -> bool:
+    """Whether a condition asks whether a counter or remainder is zero, or is a flag that was computed elsewhere."""
+    if isinstance(test, ast.Name | ast.Attribute):
+        return True
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and any(
+            isinstance(c, ast.Constant) and c.value == 0 for c in node.comparators
+        ):
+            return True
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BinOp):
+            return True
+    return False
+
+
+def _parameters(node: ast.AST) -> frozenset[str]:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return frozenset()
+    spec = node.args
+    return frozenset(argument.arg for argument in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs))
+
+
+def _names(test: ast.AST) -> Iterator[str]:
+    for node in ast.walk(test):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def _remainders(test: ast.AST) -> Iterator[ast.BinOp]:
+    return (node for node in ast.walk(test) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod))

@@ -1,0 +1,97 @@
+"""What has happened to the gradients of an optimizer, seen from the identity and version of each `.grad`.
+
+A version costs 0.1 µs to read and counts every in-place change, but neither `scaler.unscale_` nor edits of `.data`; an
+assignment shows as another object (torch 2.13). Values are never read here.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from runtime_guard.roles import parameters_of
+
+MOST = 64
+"""So many parameters of an optimizer are looked at around a backward, evenly spread."""
+
+FEW = 4
+"""So many between any two events."""
+
+Mark = tuple[int, int] | None
+Stamp = list[Mark]
+
+
+def sample(optimizer: Any, most: int | None = MOST) -> list[Tensor]:
+    """At most so many of an optimizer's parameters that take gradients, evenly spread; all of them for None."""
+    return spread([tensor for tensor in parameters_of(optimizer) if tensor.requires_grad], most)
+
+
+def spread(tensors: list[Tensor], most: int | None) -> list[Tensor]:
+    """At most so many of some tensors, evenly spread."""
+    if most is None or len(tensors) <= most:
+        return tensors
+    stride = len(tensors) / most
+    return [tensors[int(index * stride)] for index in range(most)]
+
+
+def stamp(tensors: Sequence[Tensor]) -> Stamp:
+    """Identity and version of each gradient, None where there is none."""
+    return [_mark(tensor.grad) for tensor in tensors]
+
+
+def _mark(grad: Tensor | None) -> Mark:
+    if grad is None:
+        return None
+    try:
+        return id(grad), grad._version
+    except RuntimeError:  # an inference tensor has no version
+        return id(grad), 0
+
+
+def changed(before: Stamp, tensors: Sequence[Tensor]) -> bool:
+    """Whether any gradient is another object, or was changed in place, since the stamp was made."""
+    return any(_mark(tensor.grad) != mark for tensor, mark in zip(tensors, before, strict=True))
+
+
+def hooked(tensors: Sequence[Tensor]) -> bool:
+    """Whether hooks of the user's may change gradients on their way into `.grad`."""
+    return any(tensor._backward_hooks for tensor in tensors[:FEW])
+
+
+class Watch:
+    """A few parameters of an optimizer, held weakly, and their gradients as they were last seen."""
+
+    def __init__(self, optimizer: Any) -> None:
+        self._tensors: list[weakref.ref[Tensor]] = []
+        self._seen: Stamp = []
+        self.choose(sample(optimizer))
+
+    @property
+    def empty(self) -> bool:
+        """Whether there was no gradient when it was last looked."""
+        return not any(mark is not None for mark in self._seen)
+
+    def choose(self, tensors: list[Tensor]) -> None:
+        """Watches some of these from now on."""
+        self._tensors = [weakref.ref(tensor) for tensor in spread(tensors, FEW)]
+        self.see()
+
+    def see(self) -> None:
+        """Takes the gradients as they are now for known."""
+        self._seen = self._now()
+
+    def news(self) -> str | None:
+        """What has happened since: `gone`, `changed`, or None for nothing. Afterwards it is known."""
+        before, now = self._seen, self._now()
+        self._seen = now
+        if before == now:
+            return None
+        if any(mark is not None for mark in now):
+            return "changed"
+        return "gone"
+
+    def _now(self) -> Stamp:
+        return [None if tensor is None else _mark(tensor.grad) for tensor in (held() for held in self._tensors)]

@@ -1,0 +1,138 @@
+"""`with guard(...)`: listens to the training step while the block runs, and judges it by the rules of amplint."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from amplint.catalogue import RULES
+from runtime_guard.configuration import choice, mode_of
+from runtime_guard.hooks import Shield
+from runtime_guard.ignores import Ignores
+from runtime_guard.listening import Listening
+from runtime_guard.recorder import Recorder
+from runtime_guard.report.document import document
+from runtime_guard.report.terminal import summary
+from runtime_guard.violations import ProtocolViolation, Violation, Violations
+
+
+class GuardWarning(UserWarning):
+    """A violation, in mode `warn`."""
+
+
+class WindowsSeen(BaseException):
+    """Raised in the user's code after as many windows as were asked for; not an error, and not to be caught there."""
+
+
+class guard:
+    """Listens to the training step inside the block.
+
+    Everything of the process is listened to; the objects that are given are known from the start, and
+    `accumulation_steps` says how many micro-steps a window is meant to have. Modes: `raise` raises ProtocolViolation at
+    the call that proves an error, and at the end of the block for what is known only then; `warn` warns at the place;
+    `record` keeps silent. The environment variable `RUNTIME_GUARD` decides the mode where it is set.
+    """
+
+    def __init__(
+        self,
+        optimizer: Any = None,
+        *,
+        scaler: Any = None,
+        scheduler: Any = None,
+        model: Any = None,
+        accumulation_steps: int | None = None,
+        mode: str = "warn",
+        select: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
+        probe_every: int = 16,
+        stop_after_windows: int | None = None,
+    ) -> None:
+        self.mode = mode_of(mode)
+        self._choice, self._ignores = choice(select, ignore), Ignores()
+        self._violations, self._pending = Violations(), list[Violation]()
+        self._stop_after = stop_after_windows
+        self.recorder = Recorder(
+            RULES, self._found, Shield("the measurement", self._failed), accumulation_steps, probe_every
+        )
+        self._listening = Listening(self.recorder, self._verdict, self._admit, self._failed)
+        self._given = {"optimizer": optimizer, "scaler": scaler, "scheduler": scheduler}
+        self._ended = False
+
+    @property
+    def violations(self) -> list[Violation]:
+        """Those found so far that are selected and not ignored, by place."""
+        return [one for one in self._violations.visible() if self._speaks(one)]
+
+    def report(self) -> dict[str, Any]:
+        """Everything that was seen, as the JSON report has it."""
+        return document(self)
+
+    def summary(self) -> str:
+        """The report for people: what is wrong, what was confirmed, what could not be followed."""
+        return summary(self, self.report())
+
+    def __enter__(self) -> guard:
+        if self.mode != "off":
+            self._listening.begin()
+            self._introduce()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.mode == "off":
+            return
+        self._listening.end()
+        shield = Shield("the end of the run", self._failed)
+        shield.run(self.recorder.settle, True)
+        if error is None:
+            shield.run(self.recorder.end)
+            self._verdict()
+
+    def _introduce(self) -> None:
+        known = Shield("the objects that were given", self._failed)
+        if all(given is None for given in self._given.values()):
+            known.run(self.recorder.find_optimizers)
+        if (optimizer := self._given["optimizer"]) is not None:
+            for one in optimizer if isinstance(optimizer, list | tuple) else [optimizer]:
+                known.run(self.recorder.optimizer, one)
+        if (scaler := self._given["scaler"]) is not None:
+            known.run(self.recorder.scaler, scaler)
+        if (scheduler := self._given["scheduler"]) is not None:
+            for one in scheduler if isinstance(scheduler, list | tuple) else [scheduler]:
+                known.run(self.recorder.scheduler, one)
+
+    def _found(self, new: Violation) -> None:
+        if self._violations.add(new) and self._speaks(new):
+            self._pending.append(new)
+
+    def _speaks(self, one: Violation) -> bool:
+        """Whether the rule is selected there, and no comment at one of the sites silences it."""
+        rule = RULES[one.code]
+        sites = (one.site, *(earlier.site for earlier in one.previous))
+        return self._choice.speaks(rule, one.site.path) and not self._ignores.silence(one.code, sites)
+
+    def _verdict(self) -> None:
+        """Says what was found since it was last asked, as the mode wants."""
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        for one in pending:
+            if self.mode == "raise" and one.severity == "error":
+                raise ProtocolViolation(one.text())
+            if self.mode != "record":
+                warnings.warn_explicit(one.text(), GuardWarning, one.site.path, one.site.row)
+
+    def _admit(self) -> None:
+        """Lets another micro-step begin, unless enough windows were seen."""
+        if self._stop_after is not None and self.recorder.tally.windows >= self._stop_after:
+            raise WindowsSeen
+
+    def _failed(self, name: str, error: Exception) -> None:
+        """Says that a part of the guard has failed. Not a warning: those may be errors, and would end the run."""
+        said = f"{name} failed in the guard and is switched off: {type(error).__name__}: {error}"
+        self.recorder.tally.not_covered[said] = None
+        sys.stderr.write(f"runtime_guard: {said}; the run goes on\n")

@@ -1,0 +1,158 @@
+"""Where the guard listens, and how everything is put back.
+
+Listening is done on classes and modules, never on an object of the user's: an instance keeps its exact type, its
+pickle, its deepcopy and its state_dict. torch's own hooks are used where there are some (optimizer steps). Every change
+is recorded with what was there before, and taken back in reverse order.
+
+A listener that fails is switched off and says so once; the training run goes on. That is the one place of this package
+where `except Exception` stands. The listeners are kept out of what torch.compile traces: it breaks the graph there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from runtime_guard.trampolines import Arguments, around
+
+Undo = Callable[[], None]
+Failed = Callable[[str, Exception], None]
+
+
+class Shield:
+    """What must not break the user's run: when it fails it is switched off, and `failed` is told once."""
+
+    def __init__(self, name: str, failed: Failed) -> None:
+        self.name, self._failed = name, failed
+        self.on = True
+
+    def run(self, function: Callable[..., Any], *args: Any, default: Any = None) -> Any:
+        """What `function` returns; `default` once it has failed."""
+        if not self.on:
+            return default
+        try:
+            return function(*args)
+        except Exception as error:
+            self.on = False
+            self._failed(self.name, error)
+            return default
+
+
+class Replaced:
+    """A token, with arguments that take the place of the user's (a generator that had to be read)."""
+
+    def __init__(self, token: Any, args: Arguments, kwargs: dict[str, Any]) -> None:
+        self.token, self.args, self.kwargs = token, args, kwargs
+
+
+def _nothing(*_: Any) -> None:
+    """What is done where nothing is to be done."""
+
+
+class Listener:
+    """What is done at one place, shielded.
+
+    `before(args, kwargs)` returns a token, or a `Replaced`; `after(token, result)` and `abandon(token)` return nothing.
+    `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see.
+    """
+
+    def __init__(
+        self,
+        shield: Shield,
+        before: Callable[[Arguments, dict[str, Any]], Any] = _nothing,
+        after: Callable[[Any, Any], None] = _nothing,
+        abandon: Callable[[Any], None] = _nothing,
+        verdict: Callable[[], None] = _nothing,
+    ) -> None:
+        self._shield, self._verdict = shield, verdict
+        self._before, self._after, self._abandon = before, after, abandon
+        self.admit: Callable[[], None] = _nothing
+
+    def before(self, args: Arguments, kwargs: dict[str, Any]) -> tuple[Any, Arguments, dict[str, Any]]:
+        """The token of this call, and the arguments to pass on."""
+        self.admit()
+        said = self._shield.run(self._before, args, kwargs)
+        if isinstance(said, Replaced):
+            return said.token, said.args, said.kwargs
+        return said, args, kwargs
+
+    def after(self, token: Any, result: Any) -> None:
+        """Listens to the end of a call; raises what the mode asks for."""
+        self._shield.run(self._after, token, result)
+        self._verdict()
+
+    def abandon(self, token: Any) -> None:
+        """Listens to a call that raised."""
+        self._shield.run(self._abandon, token)
+
+
+class Hooks:
+    """The changes made so far, and how to take them back."""
+
+    def __init__(self) -> None:
+        self._undo: list[Undo] = []
+
+    def remove(self) -> None:
+        """Puts everything back, in reverse order."""
+        while self._undo:
+            self._undo.pop()()
+
+    def listen(self, owner: Any, name: str, listener: Listener) -> None:
+        """Replaces a function that `owner` itself defines by one that is listened to."""
+        original = vars(owner)[name]
+        setattr(owner, name, _heard(original, listener))
+        self._undo.append(partial(setattr, owner, name, original))
+
+    def listen_inside(self, wrapper: Any, listener: Listener) -> None:
+        """The same for the function that a no-grad wrapper calls, so that names bound early are heard too."""
+        for cell in wrapper.__closure__ or ():
+            original = cell.cell_contents
+            if callable(original):
+                cell.cell_contents = _heard(original, listener)
+                self._undo.append(partial(setattr, cell, "cell_contents", original))
+
+    def on_optimizer_step(self, listener: Listener) -> None:
+        """Torch's own hooks, around the step of every optimizer."""
+
+        def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+            listener.before((optimizer, args, kwargs), {})
+
+        def ends(optimizer: Any, args: Any, kwargs: Any) -> None:
+            listener.after(optimizer, None)
+
+        handles = [
+            register_optimizer_step_pre_hook(untraced(begins)),
+            register_optimizer_step_post_hook(untraced(ends)),
+        ]
+        self._undo += [handle.remove for handle in handles]
+
+
+def _heard(original: Callable[..., Any], listener: Listener) -> Callable[..., Any]:
+    return around(original, untraced(listener.before), untraced(listener.after), untraced(listener.abandon))
+
+
+def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which torch.compile leaves alone."""
+    quiet: Callable[..., Any] = torch.compiler.disable(function)  # type: ignore[no-untyped-call]
+    return quiet
+
+
+def family(root: type) -> list[type]:
+    """A class and its present subclasses, each once."""
+    seen: dict[type, None] = {}
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen[one] = None
+            waiting += one.__subclasses__()
+    return list(seen)
+
+
+def defining(root: type, name: str) -> list[type]:
+    """The present classes of a family that define a method themselves."""
+    return [one for one in family(root) if callable(vars(one).get(name))]

@@ -1,0 +1,110 @@
+"""The table of places that the guard listens at.
+
+| what | where |
+|---|---|
+| backward, autograd.grad | `torch.autograd._engine_run_backward`, which both look up when they are called |
+| scale, unscale_, step, update | the classes of scalers that define them |
+| optimizer step | torch's global hooks: foreach, fused, users' own and later classes too |
+| zero_grad | `Optimizer`, `nn.Module`, and the subclasses that define their own |
+| scheduler step | every class of schedulers that defines it |
+| clip | what the no-grad wrappers of `torch.nn.utils.clip_grad` call: names bound early go through it too |
+| end of an epoch | `_BaseDataLoaderIter.__next__`, when it raises StopIteration |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn.utils import clip_grad
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from runtime_guard.backward import Backward
+from runtime_guard.epochs import Epochs
+from runtime_guard.hooks import Failed, Hooks, Listener, Shield, defining
+from runtime_guard.recorder import Recorder
+from runtime_guard.schedules import Schedules
+from runtime_guard.stepping import Scaling, Stepping
+
+_CLIPS = ("clip_grad_norm_", "clip_grad_value_")
+
+
+class Listening:
+    """The hooks of one guard."""
+
+    def __init__(
+        self, recorder: Recorder, verdict: Callable[[], None], admit: Callable[[], None], failed: Failed
+    ) -> None:
+        self._recorder, self._verdict, self._admit, self._failed = recorder, verdict, admit, failed
+        self._hooks = Hooks()
+
+    def begin(self) -> None:
+        """Listens at every place."""
+        self._to_backward()
+        self._to_scalers()
+        self._to_optimizers()
+        self._to_schedulers()
+        epochs = Epochs(self._recorder)
+        listener = self._listener("DataLoader", epochs.asked, epochs.delivered, epochs.ran_out)
+        for owner in defining(_BaseDataLoaderIter, "__next__"):
+            self._hooks.listen(owner, "__next__", listener)
+
+    def end(self) -> None:
+        """Puts everything back."""
+        self._hooks.remove()
+
+    def _listener(self, name: str, *functions: Any) -> Listener:
+        before, after, abandon = functions
+        return Listener(Shield(name, self._failed), before, after, abandon, self._verdict)
+
+    def _to_backward(self) -> None:
+        backward = Backward(self._recorder)
+        listener = self._listener("backward", backward.begins, backward.ends, backward.fails)
+        listener.admit = self._admit
+        self._hooks.listen(torch.autograd, "_engine_run_backward", listener)
+
+    def _to_scalers(self) -> None:
+        scaling = Scaling(self._recorder)
+        table = {
+            "__init__": (scaling.made, _nothing, _nothing),
+            "scale": (scaling.scales, scaling.scaled, _nothing),
+            "unscale_": (scaling.unscales, scaling.unscaled, scaling.leave),
+            "step": (scaling.steps, scaling.stepped, scaling.leave),
+            "update": (scaling.updates, scaling.updated, _nothing),
+        }
+        for name, functions in table.items():
+            listener = self._listener(f"GradScaler.{name}", *functions)
+            owners = [torch.amp.GradScaler] if name == "__init__" else defining(torch.amp.GradScaler, name)
+            for owner in owners:
+                self._hooks.listen(owner, name, listener)
+
+    def _to_optimizers(self) -> None:
+        stepping = Stepping(self._recorder)
+        self._hooks.on_optimizer_step(self._listener("Optimizer.step", stepping.steps, stepping.stepped, _nothing))
+        self._hooks.listen(Optimizer, "__init__", self._listener("Optimizer", _owner, stepping.made, _nothing))
+        zero = self._listener("zero_grad", stepping.zeroes, stepping.leave, stepping.leave)
+        for root in (Optimizer, torch.nn.Module):
+            for owner in defining(root, "zero_grad"):
+                self._hooks.listen(owner, "zero_grad", zero)
+        clip = self._listener("clip", stepping.clips, stepping.clipped, stepping.leave)
+        for name in _CLIPS:
+            self._hooks.listen_inside(getattr(clip_grad, name), clip)
+
+    def _to_schedulers(self) -> None:
+        schedules = Schedules(self._recorder)
+        self._hooks.listen(LRScheduler, "__init__", self._listener("LRScheduler", _owner, schedules.made, _nothing))
+        step = self._listener("LRScheduler.step", schedules.steps, schedules.stepped, schedules.fails)
+        for owner in defining(LRScheduler, "step"):
+            self._hooks.listen(owner, "step", step)
+
+
+def _owner(args: Any, kwargs: Any) -> Any:
+    """The object whose method is called."""
+    return args[0]
+
+
+def _nothing(*_: Any) -> None:
+    """What is done where nothing is to be done."""

@@ -1,0 +1,267 @@
+"""The criteria in the graph of a loss, and what the code multiplied and divided each of them by.
+
+From the loss downwards everything is a single number until a *reduction*: the mean or sum that a criterion ends in.
+The walk follows sums, products and quotients of single numbers, keeps the factor of every path, and stops at the
+reductions. It never looks at a tensor of a device: a factor that is there is not known (None) to it.
+
+Read on torch 2.13: a number of Python that meets a tensor is kept by `MulBackward0`/`DivBackward0` as a CPU tensor in
+`_saved_other`; `MulBackward1`/`DivBackward1` (a C++ scalar) come from within criteria, such as label smoothing.
+Nothing is read from a saved tensor that has an unpack hook (checkpointing, offloading): reading would recompute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from torch import Tensor
+
+Node = Any
+Shape = tuple[int, ...]
+
+MAX_NODES = 256
+_MARK = "runtime_guard.loss_scale"
+_CRITERIA = {
+    "NllLossBackward0": "NLLLoss",
+    "NllLoss2DBackward0": "NLLLoss",
+    "MseLossBackward0": "MSELoss",
+    "SmoothL1LossBackward0": "SmoothL1Loss",
+    "HuberLossBackward0": "HuberLoss",
+    "BinaryCrossEntropyBackward0": "BCELoss",
+    "BinaryCrossEntropyWithLogitsBackward0": "BCEWithLogitsLoss",
+    "SoftMarginLossBackward0": "SoftMarginLoss",
+    "MultiMarginLossBackward0": "MultiMarginLoss",
+    "MultilabelMarginLossBackward0": "MultiLabelMarginLoss",
+}
+_MEANS = frozenset({"MeanBackward0", "MeanBackward1"})
+_SUMS = frozenset({"SumBackward0", "SumBackward1"})
+_STACKS = frozenset({"StackBackward0", "CatBackward0"})
+_SAME = (
+    "ToCopy", "Clone", "Alias", "View", "UnsafeView", "ReshapeAlias", "Reshape", "Squeeze", "Unsqueeze", "Expand",
+    "Contiguous", "Permute", "Transpose", "T", "Slice", "Select", "Identity",
+)  # fmt: skip
+SAME = frozenset(f"{name}Backward{number}" for name in _SAME for number in (0, 1, 2))
+_PASS = SAME - {f"{name}Backward{number}" for name in ("Slice", "Select") for number in (0, 1, 2)}
+_SCALAR_PARTS = frozenset({"MulBackward1", "DivBackward1"})
+
+
+@dataclass(frozen=True)
+class Path:
+    """How a place in the graph is reached from the loss: the factor on the way, and the numbers divided by."""
+
+    factor: float | None = 1.0
+    divisors: tuple[float, ...] = ()
+    multiplied: bool = False
+    scaled: bool = False
+
+    def times(self, value: float | None) -> Path:
+        """The path through a multiplication; None for a factor that is not known."""
+        factor = None if value is None or self.factor is None else self.factor * value
+        return Path(factor, self.divisors, self.multiplied or value != 1, self.scaled)
+
+    def over(self, value: float | None) -> Path:
+        """The path through a division."""
+        factor = None if not value or self.factor is None else self.factor / value
+        return Path(factor, self.divisors if value is None else (*self.divisors, value), self.multiplied, self.scaled)
+
+    def through_scale(self) -> Path:
+        """The path through `scaler.scale`, which is no factor of the loss."""
+        return Path(self.factor, self.divisors, self.multiplied, scaled=True)
+
+
+@dataclass
+class Reduction:
+    """The end of one criterion in the graph of a loss. `part`: the node is a piece of criterion made in C++."""
+
+    node: Node
+    name: str
+    path: Path
+
+    @property
+    def kind(self) -> str:
+        """The node's own name."""
+        return str(self.node.name())
+
+
+@dataclass
+class Found:
+    """What a walk found, by node.
+
+    `below_scale`: the node whose gradient is the loss scale itself. `scale`: the scale, if the host knows it. `common`:
+    the factor that all criteria have in common, None if there is one criterion only. `opaque`: what was not followed.
+    """
+
+    reductions: dict[Node, Reduction]
+    below_scale: Node | None = None
+    scale: float | None = None
+    common: float | None = 1.0
+    opaque: tuple[str, ...] = ()
+
+
+def reductions_of(tensors: Sequence[Tensor]) -> Found:
+    """The reductions below some losses, as far as the walk goes."""
+    found = Found({})
+    roots = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
+    waiting = [(root, Path()) for root in roots]
+    branched = len(roots) > 1
+    for _ in range(MAX_NODES):
+        if not waiting:
+            break
+        node, path = waiting.pop()
+        below = None if _scalar(node) is False else list(_below(node, path, found))
+        if not below:
+            _add(found, node, path)
+            continue
+        if not branched:
+            branched = len(below) > 1
+            found.common = path.factor if branched else found.common
+        waiting += below
+    if not branched:
+        found.common = None
+    return found
+
+
+def _add(found: Found, node: Node, path: Path) -> None:
+    """Another path to the same reduction adds to its factor, as its gradients add."""
+    name = str(node.name())
+    if name == "torch::autograd::AccumulateGrad":
+        return
+    if name.startswith("CompiledFunction"):
+        found.opaque = (*found.opaque, "a loss inside of a compiled region: only its coefficient is known")
+    known = found.reductions.get(node)
+    if known is None:
+        found.reductions[node] = Reduction(node, _named(node), path)
+    elif known.path.factor is None or path.factor is None:
+        known.path = Path(None, path.divisors, True, path.scaled)
+    else:
+        known.path = Path(known.path.factor + path.factor, path.divisors, True, path.scaled)
+
+
+def _named(node: Node) -> str:
+    name = str(node.name())
+    return _CRITERIA.get(name, name.rstrip("0123456789").removesuffix("Backward"))
+
+
+def _below(node: Node, path: Path, found: Found) -> Iterator[tuple[Node, Path]]:
+    """The places below a node of single numbers; none at a reduction, or at what is not linear."""
+    name = str(node.name())
+    children = [child for child, _ in node.next_functions]
+    if name in _CRITERIA or _is_one_criterion(node) or any(_scalar(child) is False for child in children if child):
+        if name in _STACKS or (name in _MEANS | _SUMS and _stacked(children[0])):
+            yield from _of_stack(node, name, children, path)
+        return
+    scaled, scale = scale_at(node) if name == "MulBackward0" else (False, None)
+    if scaled:
+        found.scale, found.below_scale = scale, children[0]
+        yield from _given(children[0], path.through_scale)
+    else:
+        yield from _arithmetic(node, name, children, path)
+
+
+def _of_stack(node: Node, name: str, children: list[Node], path: Path) -> Iterator[tuple[Node, Path]]:
+    """The losses that were stacked and then averaged or added."""
+    stack = node if name in _STACKS else children[0]
+    losses = [child for child, _ in stack.next_functions if child is not None]
+    inner = path.times(1 / len(losses)) if name in _MEANS and losses else path
+    yield from ((child, inner) for child in losses)
+
+
+def _arithmetic(node: Node, name: str, children: list[Node], path: Path) -> Iterator[tuple[Node, Path]]:
+    first, second = (*children, None, None)[:2]
+    if name in ("MulBackward0", "MulBackward1"):
+        yield from _given(first, lambda: path.times(constant(node, "other")))
+        yield from _given(second, lambda: path.times(constant(node, "self")))
+    elif name in ("DivBackward0", "DivBackward1"):
+        yield from _given(first, lambda: path.over(constant(node, "other")))
+    elif name.startswith(("AddBackward", "SubBackward", "RsubBackward")):
+        alpha = float(getattr(node, "_saved_alpha", 1))
+        left, right = (-alpha, 1.0) if name.startswith("Rsub") else (1.0, -alpha if name.startswith("Sub") else alpha)
+        yield from _given(first, lambda: path.times(left))
+        yield from _given(second, lambda: path.times(right))
+    elif name == "NegBackward0":
+        yield from _given(first, lambda: path.times(-1.0))
+    elif name in _PASS:
+        yield from _given(first, lambda: path)
+    elif name in _MEANS | _SUMS and prod(shape_of(first) or (0,)) == 1:
+        yield from _given(first, lambda: path)
+
+
+def _given(node: Node | None, path: Callable[[], Path]) -> Iterator[tuple[Node, Path]]:
+    if node is not None:
+        yield node, path()
+
+
+def _stacked(node: Node | None) -> bool:
+    """Whether a vector was made of single losses by `torch.stack` or `torch.cat`."""
+    if node is None or str(node.name()) not in _STACKS:
+        return False
+    return all(_scalar(child) is not False for child, _ in node.next_functions if child is not None)
+
+
+def _is_one_criterion(node: Node) -> bool:
+    """Whether a sum or quotient is the inside of one criterion: label smoothing, or targets that are probabilities."""
+    name = str(node.name())
+    children = [child for child, _ in node.next_functions if child is not None]
+    if name == "AddBackward0" and len(children) == 2:
+        return all(str(child.name()) in _SCALAR_PARTS for child in children) and nll_below(node) is not None
+    return name == "DivBackward1" and str(children[0].name()) in ("NegBackward0", *_SUMS)
+
+
+def nll_below(node: Node) -> Node | None:
+    """The log-likelihood part of a smoothed criterion."""
+    for child, _ in node.next_functions:
+        for below, _ in child.next_functions if child is not None else ():
+            if below is not None and str(below.name()).startswith("NllLoss"):
+                return below
+    return None
+
+
+def shape_of(node: Node | None, output: int = 0) -> Shape | None:
+    """The shape of what a node made; None when the graph does not say."""
+    if node is None:
+        return None
+    if hasattr(node, "variable"):
+        return tuple(node.variable.shape)
+    made = node._input_metadata
+    return tuple(int(size) for size in made[output].shape) if output < len(made) else None
+
+
+def _scalar(node: Node | None) -> bool | None:
+    """Whether a node made a single number; None when the graph does not say."""
+    shape = shape_of(node)
+    return None if shape is None else prod(shape) == 1
+
+
+def saved(node: Node, name: str) -> Any:
+    """A value that a node keeps for its backward; None if it keeps none, or reading would recompute it."""
+    raw = getattr(node, f"_raw_saved_{name}", None)
+    if raw is not None and getattr(raw, "unpack_hook", None) is not None:
+        return None
+    try:
+        return getattr(node, f"_saved_{name}", None)
+    except RuntimeError:  # freed, or changed in place since: torch says so itself when backward needs it
+        return None
+
+
+def constant(node: Node, name: str) -> float | None:
+    """A number that the code multiplied or divided by, if the host knows it."""
+    value = saved(node, name)
+    if isinstance(value, (int, float)):
+        return float(value)
+    if not isinstance(value, Tensor) or value.numel() != 1 or value.device.type != "cpu" or value.is_complex():
+        return None
+    return float(value.detach())
+
+
+def mark_scale(tensor: Tensor, scale: float | None) -> None:
+    """Leaves the loss scale with the multiplication that put it on a loss: it goes when the graph goes."""
+    if tensor.grad_fn is not None:
+        metadata: dict[str, float | None] = tensor.grad_fn.metadata  # type: ignore[assignment]
+        metadata[_MARK] = scale
+
+
+def scale_at(node: Node) -> tuple[bool, float | None]:
+    """Whether a multiplication is the scaler's, and by what, if the host knows."""
+    return _MARK in node.metadata, node.metadata.get(_MARK)

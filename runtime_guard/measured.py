@@ -1,0 +1,121 @@
+"""What was measured, told: for the JSON report, for the summary in the terminal, and as curves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from runtime_guard.figures import Figure
+from runtime_guard.normalization import Normalization
+from runtime_guard.scales import ScaleAccount
+from runtime_guard.windows import Account
+
+_SUMS = {
+    "graph": "weight_sum_by_graph",
+    "arithmetic": "weight_sum_by_arithmetic",
+    "ledger": "multiplier_by_ledger",
+}
+
+
+def as_json(measured: Normalization) -> dict[str, Any]:
+    """`windows`, `optimizers`, `scalers` and `not_covered` of the report. Waits for numbers that are on their way."""
+    measured.settle()
+    accounts = measured.opened
+    lengths: Counter[int] = sum((account.lengths for account in accounts), Counter())
+    return {
+        "windows": {
+            "count": sum(lengths.values()),
+            "micro_steps": {str(length): count for length, count in sorted(lengths.items())},
+            "effective_lr_multiplier": _multiplier(accounts),
+        },
+        "optimizers": [_of_account(account) for account in accounts],
+        "scalers": [scale.as_json() for scale in measured.scales.opened],
+        "not_covered": not_covered(measured),
+    }
+
+
+def not_covered(measured: Normalization) -> list[str]:
+    """What could not be measured, and why."""
+    lost = [f"{measured.lost} windows whose numbers did not reach the host in time"] if measured.lost else []
+    return [*measured.not_covered, *lost]
+
+
+def summary(measured: Normalization) -> list[str]:
+    """What was confirmed, a line for each optimizer and scaler. Waits for numbers that are on their way."""
+    measured.settle()
+    lines = [_line(account) for account in measured.opened if account.lengths]
+    return [*lines, *(_scale_line(scale) for scale in measured.scales.opened if scale.steps)]
+
+
+def series(measured: Normalization) -> dict[str, list[tuple[int, float]]]:
+    """The curves, each by its name: points of (window or update, value). Waits for numbers that are on their way."""
+    measured.settle()
+    found = {
+        f"{account.name}/{name}": curve.points for account in measured.opened for name, curve in account.curves.items()
+    }
+    for scale in measured.scales.opened:
+        found[f"{scale.name}/loss_scale"] = scale.curve.points
+        found[f"{scale.name}/skipped_steps"] = scale.skips.points
+    return {name: points for name, points in sorted(found.items()) if points}
+
+
+def _multiplier(accounts: list[Account]) -> float | None:
+    """The multiplier that the first optimizer with windows really got, else what the graph says."""
+    for account in accounts:
+        for name in ("multiplier_by_ledger", "weight_sum_by_graph", "weight_sum_by_arithmetic"):
+            if account.figures.get(name, Figure()).last is not None:
+                return account.figures[name].last
+    return None
+
+
+def _of_account(account: Account) -> dict[str, Any]:
+    figures = {name: figure.as_json() for name, figure in account.figures.items()}
+    return {
+        "name": account.name,
+        "windows": sum(account.lengths.values()),
+        "skipped": account.skipped,
+        "weight_sum": {witness: figures.get(name) for witness, name in _SUMS.items()},
+        "token_weight_spread": figures.get("token_weight_spread"),
+        "gradient_error": figures.get("gradient_error"),
+        "gradient_norm": figures.get("gradient_norm"),
+        "touches": [{"what": what, **(figure.as_json() or {})} for what, figure in account.touches.items()],
+    }
+
+
+def _line(account: Account) -> str:
+    windows = sum(account.lengths.values())
+    lengths = " or ".join(str(length) for length in sorted(account.lengths))
+    parts = [f"{account.name}: {windows} window{'s'[: windows != 1]} of {lengths} micro-steps"]
+    sums = [
+        f"{_range(account.figures[name])} by {'the ' if witness != 'arithmetic' else ''}{witness}"
+        for witness, name in _SUMS.items()
+        if name in account.figures and account.figures[name].count
+    ]
+    if sums:
+        parts.append(f"weight {', '.join(sums)}")
+    spread = account.figures.get("token_weight_spread")
+    if spread is not None and spread.count:
+        parts.append(f"heaviest token / lightest {_range(spread)}")
+    parts += [
+        f"{what} multiplied the gradient by {_range(figure)}"
+        for what, figure in account.touches.items()
+        if what != "unscale"
+    ]
+    if account.skipped:
+        parts.append(f"{account.skipped} step{'s'[: account.skipped != 1]} skipped by the scaler")
+    return "; ".join(parts)
+
+
+def _scale_line(scale: ScaleAccount) -> str:
+    bounds = f", scale {_range(scale.figure)}" if scale.figure.count else ""
+    return f"{scale.name}: {scale.steps} steps, {scale.skipped} skipped{bounds}"
+
+
+def _range(figure: Figure) -> str:
+    low, high = _short(figure.low), _short(figure.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def _short(value: float) -> str:
+    """Three decimals where a weight is near one, three digits elsewhere."""
+    return f"{value:.3f}" if 0.0995 <= abs(value) < 100 else f"{value:.3g}"

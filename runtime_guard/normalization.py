@@ -1,0 +1,241 @@
+"""The weight of every loss in every window, measured in the running process.
+
+Three witnesses, each says which it is:
+
+* *the graph*: a pre-hook on the autograd node of each reduction receives d(loss that is back-propagated) / d(this
+  criterion). Everything that stands between the criterion and `backward()` is in it.
+* *arithmetic*: the numbers that the code multiplied and divided by, as the graph keeps them.
+* *the gradient ledger*: the multiplier that the optimizer really got (`gradient_ledger`).
+
+Nothing here makes the host wait for a device. Numbers of CPU tensors are read at once; those of a device are sent off
+at the step (`late`) and come back in `settled`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from amplint.protocol.readings import ScaleReading, WindowReading
+from runtime_guard.gradient_ledger import GradientLedger
+from runtime_guard.late import capturing, number
+from runtime_guard.loss_graph import Found, mark_scale, reductions_of
+from runtime_guard.scales import Scales
+from runtime_guard.terms import Listening, Term, listen
+from runtime_guard.windows import Account, Waiting
+
+IN_FLIGHT = 256
+
+
+@dataclass(frozen=True)
+class BackwardReading:
+    """One backward: its weight without the loss scale if the host knows it, and whether it carried a loss scale."""
+
+    weight: float | None
+    scaled: bool | None
+    terms: tuple[Term, ...] = ()
+    not_covered: tuple[str, ...] = ()
+
+
+@dataclass
+class _Pass:
+    """The backward that is running."""
+
+    found: Found
+    listening: Listening
+
+
+@dataclass
+class Normalization:
+    """The windows of every optimizer, as measured.
+
+    `probe_every`: after the first few windows, the ledger follows one window in so many, and the numbers of one in so
+    many are fetched from a device. `accumulation_steps`: what the user said that a window holds.
+    """
+
+    probe_every: int = 16
+    accumulation_steps: int | None = None
+    accounts: WeakKeyDictionary[Optimizer, Account] = field(default_factory=WeakKeyDictionary)
+    opened: list[Account] = field(default_factory=list)
+    scales: Scales = field(default_factory=Scales)
+    not_covered: dict[str, None] = field(default_factory=dict)
+    lost: int = 0
+    _running: _Pass | None = None
+    _waiting: list[Waiting] = field(default_factory=list)
+
+    def track(self, optimizer: Optimizer) -> Account:
+        """The account of an optimizer, opened when it is first seen."""
+        known = self.accounts.get(optimizer)
+        if known is None:
+            name = f"{type(optimizer).__name__}#{len(self.opened) + 1}"
+            ledger = GradientLedger(weakref.ref(optimizer))
+            known = self.accounts[optimizer] = Account(name, ledger, self.accumulation_steps)
+            self.opened.append(known)
+        return known
+
+    def note_scale(self, scaler: torch.amp.GradScaler, outputs: object) -> None:
+        """Remembers with the graph that an enabled scaler has scaled something."""
+        scale = scaler._scale
+        known = number(scale) if scale is not None else None
+        for tensor in _tensors(outputs):
+            mark_scale(tensor, known if isinstance(known, float) else None)
+
+    def before_backward(self, tensors: Sequence[Tensor]) -> None:
+        """Listens to the reductions of what is about to be back-propagated."""
+        self._running = None
+        if capturing():
+            self.not_covered["a CUDA graph: what is replayed is not seen"] = None
+            return
+        found = reductions_of([tensor for tensor in tensors if isinstance(tensor, Tensor)])
+        look = all(account.probed(self.probe_every) for account in self.accounts.values())
+        self._running = _Pass(found, listen(found, look))
+        for account in self.accounts.values():
+            if account.follows(self.probe_every):
+                account.ledger.before_backward()
+
+    def after_backward(
+        self, reached: Sequence[Optimizer], begins_micro_step: bool = True, place: Hashable = None
+    ) -> BackwardReading:
+        """The reading of the backward that has just ended, entered for the optimizers that it reached.
+
+        `place` tells backward passes of one micro-step apart.
+        """
+        running, self._running = self._running, None
+        if running is None:
+            return BackwardReading(None, None)
+        terms = running.listening.ended(place)
+        self.not_covered.update(dict.fromkeys(running.found.opaque))
+        for optimizer in reached:
+            account = self.track(optimizer)
+            account.window.add(terms, begins_micro_step)
+            if account.follows(self.probe_every):
+                weight, share = account.window.latest
+                account.ledger.after_backward(weight, share, begins_micro_step)
+        return BackwardReading(_weight(terms, running.found), _scaled(terms), terms, running.found.opaque)
+
+    def before_touch(self, optimizer: Optimizer | None = None) -> None:
+        """To be called before something that may change gradients (None: of any optimizer)."""
+        self._look(optimizer, None)
+
+    def after_touch(self, optimizer: Optimizer | None, what: str) -> None:
+        """To be called after it: what has changed is put down to `what`, such as "clip"."""
+        self._look(optimizer, what)
+
+    def erased(self, optimizer: Optimizer) -> None:
+        """The gradients were zeroed or dropped: the window begins again."""
+        if optimizer in self.accounts:
+            self.accounts[optimizer].forget()
+
+    def at_step(self, optimizer: Optimizer, token: object = None) -> WindowReading:
+        """The reading of the window that this step ends.
+
+        What is still on a device is None in it; the whole reading comes with `token` from `settled`.
+        """
+        account = self.track(optimizer)
+        account.reading = account.window.reading(account.accumulation_steps)
+        account.token = token
+        return account.reading
+
+    def closing(self, optimizer: Optimizer) -> None:
+        """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them."""
+        account = self.track(optimizer)
+        if account.follows(self.probe_every):
+            account.ledger.look("unscale" if account.window.scaled else "code before the step")
+            account.measure = account.ledger.close()
+        account.note("learning_rate", _learning_rate(optimizer))
+
+    def closed(self, optimizer: Optimizer, skipped: bool = False) -> None:
+        """The window has ended: the optimizer has stepped, or the scaler has skipped the step."""
+        account = self.track(optimizer)
+        waiting = account.close(skipped)
+        probed = account.probed(self.probe_every)
+        account.forget()
+        account.number += 1
+        if probed or not waiting.window.on_device:
+            self._waiting.append(waiting.sent())
+            self._settle(wait=False)
+
+    def scaler_stepped(self, scaler: torch.amp.GradScaler, skipped: bool | None) -> None:
+        """Counts a step through an enabled scaler; None when a fused optimizer decides by itself."""
+        self.scales.stepped(scaler, skipped)
+
+    def at_update(self, scaler: torch.amp.GradScaler) -> ScaleReading:
+        """The reading after `scaler.update()`."""
+        return self.scales.updated(scaler, self.probe_every)
+
+    def loss_scale(self, optimizer: Optimizer) -> float | None:
+        """The loss scale that the open window's gradients carry, if the host knows it."""
+        account = self.accounts.get(optimizer)
+        return account.window.loss_scale if account is not None else None
+
+    def gradient_norm(self, optimizer: Optimizer | None, norm: object) -> None:
+        """Takes the norm that a clip has returned, of one optimizer or of all, if it is on the host."""
+        value = number(norm) if isinstance(norm, Tensor) and norm.numel() == 1 else None
+        for account in list(self.accounts.values()) if optimizer is None else [self.track(optimizer)]:
+            account.note("gradient_norm", value if isinstance(value, float) else None)
+
+    def settle(self) -> None:
+        """Waits for what is on its way: for the end of a run, or a report that is asked for."""
+        self._settle(wait=True)
+        for scale in self.scales.opened:
+            scale.settle(wait=True)
+
+    def settled(self, wait: bool = False) -> list[tuple[object, WindowReading]]:
+        """The readings that were not whole at their step and now are, each with its token; each only once."""
+        self._settle(wait)
+        found = [pair for account in self.opened for pair in account.settled]
+        for account in self.opened:
+            account.settled.clear()
+        return found
+
+    def _settle(self, wait: bool) -> None:
+        """Enters what has arrived, in order. When the device is far behind, the oldest is let go."""
+        while self._waiting and (wait or self._waiting[0].arrived):
+            self._waiting.pop(0).enter()
+        while len(self._waiting) > IN_FLIGHT:
+            self._waiting.pop(0)
+            self.lost += 1
+
+    def _look(self, optimizer: Optimizer | None, what: str | None) -> None:
+        accounts = list(self.accounts.values()) if optimizer is None else [self.track(optimizer)]
+        for account in accounts:
+            if account.follows(self.probe_every):
+                account.ledger.look(what or "code between the backward passes")
+
+
+def _tensors(outputs: object) -> list[Tensor]:
+    if isinstance(outputs, Tensor):
+        return [outputs]
+    return [tensor for item in outputs for tensor in _tensors(item)] if isinstance(outputs, (list, tuple)) else []
+
+
+def _weight(terms: tuple[Term, ...], found: Found) -> float | None:
+    """The weight of a backward: its criterion's, or the factor that several criteria have in common."""
+    if not terms:
+        return None
+    if len(terms) > 1 and found.common is not None and found.common != 1:
+        return found.common
+    if len(terms) == 1:
+        return terms[0].told
+    weights = [term.told for term in terms]
+    known = [weight for weight in weights if weight is not None]
+    return max(known, key=abs) if known and len(known) == len(weights) else None
+
+
+def _scaled(terms: tuple[Term, ...]) -> bool | None:
+    """Whether every criterion carries a loss scale; None when some do and some do not."""
+    scaled = {term.scaled for term in terms}
+    return scaled.pop() if len(scaled) == 1 else None
+
+
+def _learning_rate(optimizer: Optimizer) -> float | None:
+    rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
+    if isinstance(rate, Tensor):
+        rate = number(rate)
+    return float(rate) if isinstance(rate, (int, float)) else None

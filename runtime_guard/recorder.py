@@ -1,0 +1,304 @@
+"""From calls to events of the protocol, and from events to violations.
+
+Everything that is kept between calls is kept under one lock; what says where a thread is stands in that thread.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import CodeType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from amplint.catalogue.rule import Condition, Rule
+from amplint.protocol.cadence import Cadence
+from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
+from amplint.protocol.facts import Fact
+from amplint.protocol.ledger import Ledger
+from amplint.protocol.readings import Reading
+from amplint.protocol.state import Moment, State
+from runtime_guard.gates import Gates
+from runtime_guard.gradients import Watch
+from runtime_guard.hooks import Shield, family
+from runtime_guard.late_division import mark_passed, quotient_in
+from runtime_guard.normalization import Normalization
+from runtime_guard.roles import Names, Owners, parameters_of
+from runtime_guard.sites import Sites
+from runtime_guard.tally import Tally
+from runtime_guard.threads import Thread, calling_frame
+from runtime_guard.timeline import Timelines
+from runtime_guard.violations import Violation, violation_of
+
+Stack = tuple[Site, ...]
+__all__ = ["Recorder", "Stack", "calling_frame"]
+
+_CALLS = frozenset({Kind.CREATE, Kind.UNSCALE, Kind.ZERO_GRAD, *STEPS})  # in which the user names the optimizer
+_HORIZONS = ("T_max", "total_steps")  # after which the schedule is over
+
+
+class Recorder:
+    """Turns calls into events, feeds them to the protocol and asks the rules of every moment."""
+
+    def __init__(
+        self,
+        rules: Mapping[str, Rule],
+        found: Callable[[Violation], None],
+        measures: Shield,
+        accumulation_steps: int | None = None,
+        probe_every: int = 16,
+    ) -> None:
+        self._rules = tuple(rules.values())
+        self._asked = _by_kind(self._rules)
+        self._observers = tuple(rule for rule in self._rules if rule.observe is not None)
+        self._found = found
+        self.accumulation_steps = accumulation_steps
+        self._held: dict[str, list[Violation]] = {}
+        self.passes = 0
+        self.training: set[CodeType | None] = set()
+        self.lock = threading.RLock()
+        self.measures, self.numbers = measures, Normalization(max(probe_every, 1), accumulation_steps)
+        self.measures.on = probe_every > 0
+        self.sites = Sites(torch.__path__[0])
+        self._gates = Gates(self.sites.code_of)
+        self.state, self.tally, self.thread = State(), Tally(), Thread()
+        self.timelines = Timelines()
+        self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
+        self.owners = Owners()
+        self.watches: dict[str, Watch] = {}
+        self._threads: dict[str, int] = {}
+        self._stacks: set[Stack] = set()
+
+    # --- events -------------------------------------------------------------------------------------------------------
+
+    def feed(self, kind: Kind, *, stack: Stack | None = None, token: list[Moment] | None = None, **parts: Any) -> None:
+        """One event, and the questions of all rules about its moments, which are left in `token`."""
+        *outer, site = stack if stack is not None else self.sites.stack()
+        event = Event(kind, site, stack=tuple(outer), **parts)
+        if self._repeated(event):
+            return
+        with self.lock:
+            if kind in STEPS or kind is Kind.ZERO_GRAD:
+                event = replace(event, gate=self._gate(event))
+            if kind in _CALLS and event.optimizer is not None:
+                self._threads[event.optimizer] = threading.get_ident()
+            moments = list(self.state.moments(event))
+            if token is not None:
+                token += moments
+            self.tally.count(event, self.state)
+            self._draw(event)
+            for moment in moments:
+                self._judge(moment)
+            if kind in STEPS:
+                for violation in self._held.pop(event.optimizer or "", ()):
+                    self._found(violation)
+
+    def _draw(self, event: Event) -> None:
+        names = [event.optimizer] if event.optimizer is not None else list(self.state.ledgers)
+        counts = {name: self.state.ledgers[name].window.micro_steps for name in names if name in self.state.ledgers}
+        self.timelines.add(event, names, counts)
+
+    def _repeated(self, event: Event) -> bool:
+        """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times."""
+        if self.thread.closure is None:
+            return False
+        done = (event.kind, event.step_of_program, event.optimizer)
+        repeated = done in self.thread.closure
+        self.thread.closure.add(done)
+        return repeated
+
+    def _gate(self, event: Event) -> Gate | None:
+        """The gate in the source; where there is none, what happens may show that there is one."""
+        gate = self._gates.of(event.step_of_program)
+        ledger = self.state.ledgers.get(event.optimizer or "")
+        if gate is not None or ledger is None:
+            return gate
+        window, backward = ledger.window, self.state.last.get(event.optimizer or "", {}).get(Kind.BACKWARD)
+        if event.kind in STEPS:
+            return Gate(event.site) if window.micro_steps > 1 else None
+        weight = backward.weight if backward is not None else None
+        share = window.restacked + 1  # steps since the last erasure: was the loss divided by as many?
+        return Gate(event.site) if weight and window.restacked > 1 and abs(float(weight) * share - 1) < 1e-6 else None
+
+    def _judge(self, moment: Moment) -> None:
+        told: Rule | None = None
+        for rule, condition in self._asked[moment.event.kind]:
+            if condition.met(moment) and rule is not told:
+                told = rule
+                self._tell(violation_of(rule, moment), moment)
+        if moment.event.reading is not None or moment.event.kind is Kind.END:
+            self.observe(moment)
+
+    def _tell(self, violation: Violation, moment: Moment) -> None:
+        """Holds back what is said of an optimizer that has not stepped while others have the same parameters: it may be
+        one that is never used."""
+        name = moment.name
+        self.timelines.wrong(name, violation.code, violation.site)
+        sure = moment.of_scheduler or moment.event.kind in STEPS or moment.ledger.window.steps > 0
+        if sure or not self._sharing(name):
+            self._found(violation)
+        else:
+            self._held.setdefault(name, []).append(violation)
+
+    def _sharing(self, name: str) -> set[str]:
+        """The other optimizers that step some of the same tensors."""
+        sets = [(other, self.owners.ids(thing)) for thing, other in self.optimizers.living()]
+        mine = frozenset().union(*(ids for other, ids in sets if other == name))
+        return {other for other, ids in sets if other != name and ids & mine}
+
+    def observe(self, moment: Moment, reading: Reading | None = None) -> None:
+        """Asks the rules about numbers; `reading` is one that was not known when the moment came."""
+        if reading is not None:
+            moment = replace(moment, event=replace(moment.event, reading=reading))
+        for rule in self._observers:
+            words = rule.observe(moment) if rule.observe is not None else None
+            if words is not None:
+                self._tell(violation_of(rule, moment, words), moment)
+
+    def fact(self, fact: Fact) -> None:
+        """Asks the rules about the arguments of a call."""
+        moment = Moment(Event(Kind.CREATE, fact.site), Ledger(), Cadence(), {})
+        for rule in self._rules:
+            words = rule.find(fact) if rule.find is not None else None
+            if words is not None:
+                self._found(violation_of(rule, moment, words))
+
+    # --- who is who ---------------------------------------------------------------------------------------------------
+
+    def optimizer(self, optimizer: Any, made: bool = False) -> str:
+        """The name of an optimizer; the first time it is seen, the event that makes it known."""
+        name = self.optimizers.of(optimizer)
+        if name is not None:
+            return name
+        with self.lock:
+            self.owners.forget(optimizer)
+            ids = self.owners.ids(optimizer)
+            shared = [other for thing, other in self.optimizers.living() if ids and self.owners.ids(thing) == ids]
+            name = self.optimizers.give(optimizer, shared[0] if shared else None)
+            watch = self.watches[name] = Watch(optimizer)
+            self.state.unknown_start = not made and not watch.empty
+            decays = any(group.get("weight_decay") for group in getattr(optimizer, "param_groups", ()))
+            detail = {"algorithm": type(optimizer).__name__, "decays": "yes" if decays else "no"}
+            self.tally.optimizers[name] = type(optimizer).__name__
+            self.feed(Kind.CREATE, optimizer=name, detail=detail)
+        return name
+
+    def find_optimizers(self) -> None:
+        """Makes known the optimizers that were made before the guard began."""
+        classes = frozenset(family(Optimizer))
+        for thing in gc.get_objects():
+            if type(thing) in classes and parameters_of(thing):
+                self.optimizer(thing)
+
+    def scaler(self, scaler: Any) -> str:
+        """The name of a scaler."""
+        with self.lock:
+            name = self.scalers.of(scaler) or self.scalers.give(scaler)
+            self.tally.scalers.setdefault(name, [0, 0])
+        return name
+
+    def scheduler(self, scheduler: Any, made: bool = False) -> tuple[str, str | None]:
+        """The names of a scheduler and of the optimizer that it drives."""
+        driven = getattr(scheduler, "optimizer", None)
+        optimizer = self.optimizer(driven) if driven is not None else None
+        name = self.schedulers.of(scheduler)
+        if name is None:
+            with self.lock:
+                name = self.schedulers.give(scheduler)
+                self.tally.schedulers[name] = (type(scheduler).__name__, 0)
+                self._introduce(name, optimizer, scheduler, made)
+        return name, optimizer
+
+    def _introduce(self, name: str, optimizer: str | None, scheduler: Any, made: bool) -> None:
+        horizon = next((getattr(scheduler, part, None) for part in _HORIZONS if hasattr(scheduler, part)), None)
+        detail = {"horizon": str(horizon)} if isinstance(horizon, int) else {}
+        self.feed(Kind.CREATE, optimizer=optimizer, scheduler=name, detail=detail)
+        ledger = self.state.ledgers.get(optimizer or "")
+        if not made and ledger is not None and ledger.window.steps:
+            known = self.state.cadences[name]
+            self.state.cadences[name] = replace(known, updates=ledger.window.steps)
+
+    def owners_of(self, tensors: Iterable[Tensor]) -> list[tuple[Any, str]]:
+        """The optimizers that step any of the tensors, one for each name."""
+        tensors = list(tensors)
+        found = {name: thing for thing, name in self.optimizers.living() if self.owners.owns_any(thing, tensors)}
+        return [(thing, name) for name, thing in found.items()]
+
+    # --- gradients ----------------------------------------------------------------------------------------------------
+
+    def mine(self) -> list[tuple[Any, str]]:
+        """The optimizers that no other living thread steps or zeroes: what theirs do is not seen from here."""
+        here = threading.get_ident()
+        strange = {name for name, thread in self._threads.items() if thread != here}
+        if strange:
+            alive = {thread.ident for thread in threading.enumerate()}
+            strange = {name for name in strange if self._threads[name] in alive}
+        return [(thing, name) for thing, name in self.optimizers.living() if name not in strange]
+
+    def look(self) -> None:
+        """Makes events of what has happened to gradients by hand since the last event."""
+        for thing, name in self.mine():
+            news = self.watches[name].news()
+            if news == "gone":
+                self.gone(thing, name)
+            elif news == "changed":
+                self.feed(Kind.OPAQUE, optimizer=name)
+
+    def gone(self, optimizer: Any, name: str) -> None:
+        """The event of gradients that were dropped by hand."""
+        self.feed(Kind.ZERO_GRAD, optimizer=name, detail={"by_hand": "yes"})
+        self.measures.run(self.numbers.erased, optimizer)
+
+    def seen(self) -> None:
+        """Takes the gradients as they are now for known."""
+        for _, name in self.mine():
+            self.watches[name].see()
+
+    def passed(self, roots: Iterable[Tensor], stack: Stack) -> None:
+        """Marks what was back-propagated, so that a division of it that comes too late is known by its graph."""
+        self.passes += 1
+        if stack not in self._stacks:
+            self._stacks.add(stack)
+            self.training |= {self.sites.code_of.get(site) for site in stack}
+        for root in roots:
+            if root.grad_fn is not None:
+                mark_passed(root.grad_fn)
+
+    def divided_late(self, name: str) -> None:
+        """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""
+        last = self.state.last.get(name, {}).get(Kind.BACKWARD)
+        window = self.state.ledgers[name].window
+        whole = any(weight and abs(float(weight) / window.micro_steps - 1) < 1e-6 for _, weight in window.weights)
+        if last is not None and window.micro_steps > 1 and whole and quotient_in(self.sites.frames()):
+            self.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
+
+    def settle(self, wait: bool = False) -> None:
+        """Asks the rules about numbers of a device that have arrived."""
+        for token, reading in self.measures.run(self.numbers.settled, wait, default=()):
+            for moment in token if isinstance(token, list) else ():
+                self.observe(moment, reading)
+
+    def end(self) -> None:
+        """The end of the run, for the rules that look back. What was held back of an unused optimizer is dropped."""
+        self.look()
+        self.feed(Kind.END, stack=(Site("<end of the run>", 0),))
+        for name, found in self._held.items():
+            if not any(self.state.ledgers[other].window.steps for other in self._sharing(name)):
+                for violation in found:
+                    self._found(violation)
+
+
+def _by_kind(rules: Iterable[Rule]) -> Mapping[Kind, list[tuple[Rule, Condition]]]:
+    """For each kind of event the conditions that may hold, rule by rule."""
+    table: defaultdict[Kind, list[tuple[Rule, Condition]]] = defaultdict(list)
+    for rule in rules:
+        for condition in rule.when:
+            for kind in condition.kinds:
+                table[kind].append((rule, condition))
+    return table

@@ -1,0 +1,1 @@
+"""What the guard tells: a terminal summary, JSON, a page, scalars."""

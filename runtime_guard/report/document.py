@@ -1,0 +1,93 @@
+"""The guard's report as JSON, in the form that the design fixes; what pages and plugins read."""
+
+from __future__ import annotations
+
+import linecache
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from amplint.protocol.events import Site
+from runtime_guard import measured
+from runtime_guard.report.terminal import confirmed
+from runtime_guard.violations import Violation
+
+if TYPE_CHECKING:
+    from runtime_guard.guard import guard
+
+SCHEMA = 1
+
+
+def document(of: guard) -> dict[str, Any]:
+    """Everything that was seen, as plain values."""
+    recorder, tally = of.recorder, of.recorder.tally
+    numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
+    functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
+    counted = {
+        "count": tally.windows,
+        "micro_steps": {str(length): count for length, count in sorted(tally.lengths.items())},
+        "effective_lr_multiplier": numbers.get("windows", {}).get("effective_lr_multiplier"),
+    }
+    series = recorder.measures.run(measured.series, recorder.numbers, default={})
+    return {
+        "schema": SCHEMA,
+        "torch": torch.__version__,
+        "world_size": _world_size(),
+        "mode": of.mode,
+        "violations": [_violation(one, functions) for one in of.violations],
+        "windows": counted,
+        "optimizers": numbers.get("optimizers", [{"name": name} for name in tally.optimizers.values()]),
+        "scalers": numbers.get("scalers", []),
+        "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
+        "not_covered": list(dict.fromkeys([*tally.not_covered, *numbers.get("not_covered", ())])),
+        "confirmed": confirmed(of, of.violations),
+        "timeline": [
+            {**line, "optimizer": _named(line["optimizer"], tally.optimizers)}
+            for line in recorder.timelines.as_json(functions)
+        ],
+        "curves": _curves(series),
+    }
+
+
+def _named(name: str, kinds: dict[str, str]) -> str:
+    """`SGD#1` for `optimizer#1`, as the numbers name it."""
+    return name.replace("optimizer", kinds.get(name, "optimizer"), 1)
+
+
+def _violation(one: Violation, functions: dict[Site, str]) -> dict[str, Any]:
+    first = one.previous[0] if one.previous else None
+    return {
+        "code": one.code,
+        "severity": one.severity,
+        "message": one.message,
+        "advice": one.advice,
+        "site": _place(one.site, functions),
+        "previous": None if first is None else {"event": first.event, **_place(first.site, functions)},
+        "witness": [{"event": earlier.event, **_place(earlier.site, functions)} for earlier in one.previous],
+        "window": one.window,
+        "count": one.count,
+        "rank": _rank(),
+    }
+
+
+def _place(site: Site, functions: dict[Site, str]) -> dict[str, Any]:
+    source = linecache.getline(site.path, site.row).strip()
+    return {"file": site.path, "line": site.row, "function": functions.get(site, ""), "source": source or None}
+
+
+def _curves(series: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for name, points in series.items():
+        owner, _, curve = name.rpartition("/")
+        found.setdefault(curve, {})[owner] = [list(point) for point in points]
+    return found
+
+
+def _world_size() -> int:
+    spread = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return torch.distributed.get_world_size() if spread else 1
+
+
+def _rank() -> int:
+    spread = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return torch.distributed.get_rank() if spread else 0

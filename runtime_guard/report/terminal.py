@@ -1,0 +1,70 @@
+"""The guard's report for people: what is wrong, then what was confirmed, then what could not be followed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from runtime_guard import measured
+from runtime_guard.violations import Violation
+
+if TYPE_CHECKING:
+    from runtime_guard.guard import guard
+
+
+def summary(of: guard, report: dict[str, Any]) -> str:
+    """The whole summary; ends with a newline."""
+    found = of.violations
+    lines = [line for one in found for line in _told(one)]
+    lines += ["confirmed: " + line if not index else f"  {line}" for index, line in enumerate(report["confirmed"])]
+    lines += [] if report["confirmed"] else ["no optimizer step was seen: nothing is confirmed"]
+    not_covered = report["not_covered"]
+    if not_covered:
+        lines += ["not covered:", *(f"  {reason}" for reason in not_covered)]
+    return "\n".join(["runtime_guard", *lines]) + "\n"
+
+
+def _told(one: Violation) -> list[str]:
+    times = f", {one.count} times" if one.count > 1 else ""
+    lines = [f"{one.severity}[{one.code}]: {one.message}", f"  --> {_shown(one.site.path)}:{one.site.row}{times}"]
+    lines += [f"  {_shown(earlier.site.path)}:{earlier.site.row}: {earlier.event}" for earlier in one.previous]
+    return [*lines, f"  help: {one.advice}", ""]
+
+
+def confirmed(of: guard, found: list[Violation]) -> list[str]:
+    """What was seen to be as it should be: the whole run in one line, then a line for each optimizer and scaler."""
+    recorder, tally = of.recorder, of.recorder.tally
+    if not tally.windows:
+        return []
+    parts = [_windows(tally.windows, tally.lengths)]
+    if (weight := tally.weights) is not None:
+        low, high, known = weight
+        parts.append(f"weight {_range(low, high)}" + (f" in {known} of them" if known < tally.windows else ""))
+    wrong = {one.code for one in found}
+    if sum(tally.clips.values()) and not any(code.startswith("clip-") for code in wrong):
+        parts.append("clipped after unscale_" if tally.unscales else "clipped before the step")
+    steps = sum(counts[0] for counts in tally.scalers.values())
+    if steps:
+        skipped = sum(scale.skipped for scale in recorder.numbers.scales.opened)
+        parts.append(f"{skipped} step{'s'[: skipped != 1]} skipped by the scaler")
+    parts += [_cadence(kind, count, tally.windows) for kind, count in tally.schedulers.values() if count]
+    numbers = recorder.measures.run(measured.summary, recorder.numbers, default=[])
+    return [", ".join(parts), *numbers]
+
+
+def _windows(count: int, lengths: dict[int, int]) -> str:
+    sizes = " or ".join(str(length) for length in sorted(lengths))
+    return f"{count} window{'s'[: count != 1]} of {sizes} micro-step{'s'[: sizes != '1']}"
+
+
+def _cadence(kind: str, count: int, windows: int) -> str:
+    return f"{kind} once per update" if count == windows else f"{kind} {count} times for {windows} updates"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.3f}" if f"{low:.3f}" == f"{high:.3f}" else f"{low:.3f} to {high:.3f}"
+
+
+def _shown(path: str) -> str:
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
+    return path if relative.startswith("..") else relative

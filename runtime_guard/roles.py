@@ -1,0 +1,79 @@
+"""Which objects play optimizer, scaler and scheduler, each with a name that no other object of the run has.
+
+Objects are held weakly and never touched. Two optimizers over the same parameters (SAM and the optimizer inside it, or
+one made anew for the next phase) share one name, because they share the gradients that the protocol speaks of.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from torch import Tensor
+
+
+class Names:
+    """Names by identity, for as long as an object lives."""
+
+    def __init__(self, role: str) -> None:
+        self._role = role
+        self._made = 0
+        self._of: dict[int, tuple[weakref.ref[Any], str]] = {}
+
+    def of(self, thing: Any) -> str | None:
+        """The name of an object, None if it has none."""
+        entry = self._of.get(id(thing))
+        return entry[1] if entry is not None and entry[0]() is thing else None
+
+    def give(self, thing: Any, name: str | None = None) -> str:
+        """A new name for an object, or the one given."""
+        if name is None:
+            self._made += 1
+            name = f"{self._role}#{self._made}"
+        self._of[id(thing)] = (weakref.ref(thing), name)
+        return name
+
+    def living(self) -> Iterator[tuple[Any, str]]:
+        """Every object that still lives, with its name; the others are forgotten."""
+        for key, (reference, name) in list(self._of.items()):
+            thing = reference()
+            if thing is None:
+                del self._of[key]
+            else:
+                yield thing, name
+
+
+def parameters_of(optimizer: Any) -> list[Tensor]:
+    """The tensors that an optimizer steps."""
+    return [
+        parameter
+        for group in getattr(optimizer, "param_groups", ())
+        for parameter in group["params"]
+        if isinstance(parameter, Tensor)
+    ]
+
+
+class Owners:
+    """Which optimizers step a tensor; remembered until an optimizer's groups change their size."""
+
+    def __init__(self) -> None:
+        self._ids: dict[int, tuple[tuple[int, ...], frozenset[int]]] = {}
+
+    def ids(self, optimizer: Any) -> frozenset[int]:
+        """The identities of the tensors that an optimizer steps."""
+        shape = tuple(len(group["params"]) for group in getattr(optimizer, "param_groups", ()))
+        known = self._ids.get(id(optimizer))
+        if known is None or known[0] != shape:
+            known = (shape, frozenset(map(id, parameters_of(optimizer))))
+            self._ids[id(optimizer)] = known
+        return known[1]
+
+    def owns_any(self, optimizer: Any, tensors: Iterable[Tensor]) -> bool:
+        """Whether an optimizer steps at least one of the tensors."""
+        ids = self.ids(optimizer)
+        return any(id(tensor) in ids for tensor in tensors)
+
+    def forget(self, optimizer: Any) -> None:
+        """An object whose identity may belong to another one now."""
+        self._ids.pop(id(optimizer), None)

@@ -1,0 +1,199 @@
+"""Runs a script or module as `python` would, under the guard, and reports whatever happens.
+
+Exit status: the script's own; 1 in mode `raise` after an error; what `--exit-code` says after an error if the script
+itself did not fail; 2 for arguments that cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import runpy
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from runtime_guard import spawned
+from runtime_guard.configuration import MODES, ConfigurationError
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def main(arguments: Sequence[str] | None = None) -> int | str | None:
+    """The exit status of the run, as `sys.exit` takes it."""
+    parser = _parser()
+    own, is_module, target = _split(parser, list(sys.argv[1:] if arguments is None else arguments))
+    options = parser.parse_args(own)
+    options.target = target[0] if target else None
+    if not target:
+        parser.error("a SCRIPT or -m MODULE is needed")
+    options.script = target[0]
+    try:
+        return _run(options, _program(target, is_module))
+    except ConfigurationError as error:
+        sys.stderr.write(f"runtime_guard: {error}\n")
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="runtime_guard",
+        usage="python -m runtime_guard [options] SCRIPT|-m MODULE [ARGS]",
+        description="Runs a PyTorch training script and says what is wrong with its steps, and what is right.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--mode", choices=MODES, help="at an error: raise, warn (default) or only record it")
+    parser.add_argument("--report", metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--html", metavar="FILE", help="write the report as one self-contained page")
+    parser.add_argument("--tensorboard", metavar="DIR", help="write the curves as TensorBoard scalars")
+    parser.add_argument("--accumulation-steps", type=_positive, metavar="N", help="what a window is meant to hold")
+    parser.add_argument(
+        "--probe-every", type=_positive, default=16, metavar="K", help="after the first windows, measure every K-th"
+    )
+    parser.add_argument("--stop-after-windows", type=_positive, metavar="N", help="end the run after N windows")
+    parser.add_argument("--exit-code", type=int, metavar="N", help="the status of a run with errors, in any mode")
+    parser.add_argument("--select", type=_names, metavar="RULE,...", help="rules or families that speak")
+    parser.add_argument("--ignore", type=_names, default=(), metavar="RULE,...", help="rules or families that do not")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no summary in the terminal")
+    return parser
+
+
+def _split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[str], bool, list[str]]:
+    """The guard's own arguments, whether `-m` follows them, and what is to be run with its arguments."""
+    flags = {"-h", "--help", "-q", "--quiet"}
+    at = 0
+    while at < len(arguments):
+        one = arguments[at]
+        if one == "-m":
+            return arguments[:at], True, arguments[at + 1 :]
+        if not one.startswith("-"):
+            return arguments[:at], False, arguments[at:]
+        at += 1 if one in flags or "=" in one else 2
+    return arguments, False, []
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return number
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str | None:
+    from runtime_guard.guard import WindowsSeen, guard
+    from runtime_guard.violations import ProtocolViolation
+
+    if options.mode:
+        os.environ["RUNTIME_GUARD"] = options.mode
+    asked = {name: getattr(options, name) for name in ("accumulation_steps", "select", "ignore", "probe_every")}
+    made = guard(**asked, stop_after_windows=options.stop_after_windows)
+    parts = tempfile.TemporaryDirectory(prefix="runtime_guard-", ignore_cleanup_errors=True)
+    report: dict[str, Any] = {}
+    status: int | str | None = 0
+    own = True
+    try:
+        with spawned.reaching_children(parts.name, asked), made:
+            program()
+    except WindowsSeen:
+        status, own = 0, False
+    except SystemExit as left:
+        status = left.code
+    except ProtocolViolation as error:
+        status, own = 1, False
+        _show(error)
+    except Exception as error:
+        status = 1
+        _show(error)
+    finally:
+        with parts:
+            report.update(_report(made, options, spawned.collected(parts.name)))
+    errors = any(one["severity"] == "error" for one in report["violations"])
+    if errors and (not own or not status):
+        if options.exit_code is not None:
+            return int(options.exit_code)
+        if made.mode == "raise":
+            return 1
+    return status
+
+
+def _program(target: Sequence[str], is_module: bool) -> Callable[[], None]:
+    """What runs the target as `__main__`, with the arguments and the path that it would have. Raises
+    ConfigurationError for a file that cannot be read."""
+    name, path = target[0], Path(target[0])
+    if is_module:
+        return partial(
+            _begin, target, os.getcwd(), partial(runpy.run_module, name, run_name="__main__", alter_sys=True)
+        )
+    if path.is_dir() or path.suffix in (".zip", ".pyz"):
+        return partial(_begin, target, None, partial(runpy.run_path, name, run_name="__main__"))
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"{name}: {error.strerror or error}") from None
+    return partial(_begin, target, str(path.resolve().parent), partial(_as_main, text, name))
+
+
+def _begin(target: Sequence[str], folder: str | None, run: Callable[[], Any]) -> None:
+    sys.argv = list(target)
+    if folder is not None:
+        sys.path[0] = folder
+    run()
+
+
+def _as_main(text: bytes, name: str) -> None:
+    """Runs source in a module that stays `__main__`, so that what pickles or spawns finds it there."""
+    module = ModuleType("__main__")
+    module.__dict__.update({"__file__": name, "__builtins__": __builtins__, "__spec__": None})
+    sys.modules["__main__"] = module
+    exec(compile(text, os.path.abspath(name), "exec"), module.__dict__)
+
+
+def _show(error: BaseException) -> None:
+    """The traceback that the script would have had alone."""
+    trace = error.__traceback__
+    while trace is not None and _ours(trace):
+        trace = trace.tb_next
+    error.__traceback__ = trace
+    if sys.excepthook is not sys.__excepthook__:
+        sys.excepthook(type(error), error, trace)
+    else:
+        traceback.print_exception(type(error), error, trace)
+
+
+def _ours(trace: TracebackType) -> bool:
+    name = trace.tb_frame.f_code.co_filename
+    return name.startswith((_HERE, "<frozen runpy")) or name == runpy.__file__
+
+
+def _report(made: Any, options: argparse.Namespace, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Writes what was asked for; the report of this process and of the children that it spawned."""
+    own = {**made.report(), "script": options.script}
+    report = spawned.joined(own, parts)
+    if options.report:
+        Path(options.report).write_text(json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8")
+    if options.html:
+        from runtime_guard.report.html import page
+
+        Path(options.html).write_text(page(report), encoding="utf-8")
+    if not options.quiet:
+        from runtime_guard.report.terminal import summary
+
+        sys.stderr.write(summary(made, own) + "".join(part.get("summary", "") for part in parts))
+    if options.tensorboard:
+        from runtime_guard.report.tensorboard import TensorBoardMissing, write
+
+        try:
+            write(report, options.tensorboard)
+        except TensorBoardMissing as error:
+            sys.stderr.write(f"runtime_guard: {error}\n")
+    return report

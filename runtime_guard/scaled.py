@@ -1,0 +1,45 @@
+"""Which scaler has scaled what is back-propagated.
+
+The scaler's name stands in the metadata of the node that `scaler.scale` makes: it goes when the graph goes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+_MARK = "runtime_guard.scaler"
+_NODES = 16
+"""What was done to a loss after it was scaled is a handful of operations, if anything."""
+
+
+def mark(outputs: Any, scaler: str) -> None:
+    """Leaves a scaler's name with what it has scaled."""
+    if isinstance(outputs, Tensor):
+        if outputs.grad_fn is not None:
+            metadata_of(outputs.grad_fn)[_MARK] = scaler
+    elif isinstance(outputs, list | tuple):
+        for output in outputs:
+            mark(output, scaler)
+
+
+def scaler_of(roots: Sequence[Tensor]) -> str | None:
+    """The name of the scaler whose scale is in one of these losses; None when there is none nearby."""
+    waiting = deque(root.grad_fn for root in roots if root.grad_fn is not None)
+    for _ in range(_NODES):
+        if not waiting:
+            return None
+        node = waiting.popleft()
+        if node.name() == "MulBackward0" and (name := metadata_of(node).get(_MARK)) is not None:
+            return str(name)
+        waiting.extend(inner for inner, _ in node.next_functions if inner is not None)
+    return None
+
+
+def metadata_of(node: Any) -> dict[str, Any]:
+    """What Python may leave with an autograd node (torch 2.13 annotates it as a method, it is an attribute)."""
+    found: dict[str, Any] = node.metadata
+    return found

@@ -1,0 +1,147 @@
+"""The loss scale of each scaler over the run, and the steps that it skipped, without waiting for a device.
+
+Whether a step was skipped is known from the optimizer's hook that did or did not fire; a fused optimizer decides that
+on its device, and the scaler keeps what it found. These and the scale are tensors: on the CPU they are read, on a
+device they are sent off in probed updates (or at the end) and read when they have arrived: a reading may be late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from amplint.protocol.readings import ScaleReading
+from runtime_guard.figures import Curve, Figure
+from runtime_guard.late import Number, Parcel, capturing, number
+
+IN_FLIGHT = 64
+UNDECIDED = 4096
+
+
+@dataclass
+class ScaleAccount:
+    """One scaler: its scale as last known, its steps, and its curve."""
+
+    name: str
+    growth_interval: int
+    scale: float | None = None
+    steps: int = 0
+    skipped: int = 0
+    first: int = 0
+    row: int = 0
+    updates: int = 0
+    figure: Figure = field(default_factory=Figure)
+    curve: Curve = field(default_factory=Curve)
+    skips: Curve = field(default_factory=Curve)
+    undecided: list[Tensor] = field(default_factory=list)
+    latest: Tensor | None = None
+    travelling: list[tuple[int, Parcel]] = field(default_factory=list)
+    told: bool = False
+    seen: list[Tensor] = field(default_factory=list)
+
+    def stepped(self, skipped: bool) -> None:
+        """Counts a step through the scaler."""
+        if skipped:
+            self.skipped += 1
+            self.row += 1
+            self.first += self.first == self.steps
+        else:
+            self.row = 0
+        self.steps += 1
+
+    def decided_by(self, found: Number) -> None:
+        """Counts a step that was skipped if something not finite was found; kept for later if that is on a device."""
+        if isinstance(found, float):
+            self.stepped(found > 0)
+        else:
+            self.undecided.append(found)
+            del self.undecided[:-UNDECIDED]
+
+    def updated(self, scale: Tensor | None, every: int) -> None:
+        """Takes the scale after an update, as soon as it is on the host."""
+        self.updates += 1
+        self.seen.clear()
+        self.skips.add(self.updates, float(self.skipped))
+        if scale is None or capturing():
+            return
+        on_host = isinstance(number(scale), float)
+        self.latest = scale
+        if on_host or (every > 0 and self.updates % every == 0):
+            self._send()
+        self.settle(wait=False)
+
+    def _send(self) -> None:
+        """Sends off the scale and what is not decided."""
+        if self.latest is not None:
+            self.travelling.append((self.updates, Parcel([number(self.latest), *self.undecided])))
+            self.latest, self.undecided = None, []
+
+    def settle(self, wait: bool) -> None:
+        """Enters what has arrived, in order; the oldest is let go when the device is far behind."""
+        if wait:
+            self._send()
+        while self.travelling and (wait or self.travelling[0][1].arrived):
+            update, parcel = self.travelling.pop(0)
+            self.scale, *found = parcel.values()
+            for value in found:
+                self.stepped(value > 0)
+            self.figure.add(self.scale)
+            self.curve.add(update, self.scale)
+        del self.travelling[:-IN_FLIGHT]
+
+    def reading(self) -> ScaleReading:
+        """The numbers of this scaler now."""
+        taken = self.steps > self.first
+        first = self.first if taken and not self.told else 0
+        self.told = taken
+        return ScaleReading(self.scale, self.steps, self.skipped, first, self.row, self.growth_interval)
+
+    def as_json(self) -> dict[str, Any]:
+        """The scaler for a report."""
+        return {
+            "name": self.name,
+            "scale": self.scale,
+            "scale_range": self.figure.as_json(),
+            "steps": self.steps,
+            "skipped": self.skipped,
+            "growth_interval": self.growth_interval,
+        }
+
+
+@dataclass
+class Scales:
+    """Every enabled scaler of the run."""
+
+    accounts: WeakKeyDictionary[torch.amp.GradScaler, ScaleAccount] = field(default_factory=WeakKeyDictionary)
+    opened: list[ScaleAccount] = field(default_factory=list)
+
+    def of(self, scaler: torch.amp.GradScaler) -> ScaleAccount:
+        """The account of a scaler, opened when it is first seen."""
+        known = self.accounts.get(scaler)
+        if known is None:
+            name = f"{type(scaler).__name__}#{len(self.opened) + 1}"
+            known = self.accounts[scaler] = ScaleAccount(name, scaler.get_growth_interval())
+            self.opened.append(known)
+        return known
+
+    def stepped(self, scaler: torch.amp.GradScaler, skipped: bool | None) -> None:
+        """Counts a step through a scaler; None for one that a fused optimizer may have skipped by itself."""
+        account = self.of(scaler)
+        if skipped is not None:
+            account.stepped(skipped)
+            return
+        for state in scaler._per_optimizer_states.values():
+            found = list(state["found_inf_per_device"].values())
+            if found and state["stage"].name == "STEPPED" and all(found[0] is not one for one in account.seen):
+                account.seen.append(found[0])
+                account.decided_by(number(found[0]))
+
+    def updated(self, scaler: torch.amp.GradScaler, every: int) -> ScaleReading:
+        """The reading after an update. `every`: on a device, the numbers of one update in so many are fetched."""
+        account = self.of(scaler)
+        account.updated(scaler._scale, every)
+        return account.reading()

@@ -1,0 +1,62 @@
+"""Listens to learning-rate schedulers, and to the end of an epoch where it can be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amplint.protocol.events import Kind
+from runtime_guard.recorder import Recorder
+
+
+class Schedules:
+    """The listeners at schedulers. Steps that torch makes itself (the first, those of children) are left out."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def made(self, scheduler: Any, result: Any) -> None:
+        """A new scheduler."""
+        if scheduler is not None:
+            self._recorder.scheduler(scheduler, made=True)
+
+    def steps(self, args: Any, kwargs: Any) -> Any:
+        """The learning rates before the step; None where the step is not the user's, or sets an absolute position."""
+        scheduler, inside = args[0], self._recorder.thread.inside
+        inside["schedule"] += 1
+        by_torch = self._recorder.sites.caller_file().endswith("lr_scheduler.py")
+        if inside["schedule"] > 1 or by_torch or getattr(scheduler, "_is_initial", False):
+            return ("schedule", None, None)
+        self._recorder.look()
+        name, optimizer = self._recorder.scheduler(scheduler)
+        kind, count = self._recorder.tally.schedulers[name]
+        self._recorder.tally.schedulers[name] = (kind, count + 1)
+        if len(args) > 1 or kwargs:
+            return ("schedule", None, None)
+        return ("schedule", (name, optimizer), _rates(scheduler))
+
+    def stepped(self, token: Any, result: Any) -> None:
+        """The event, when it is known whether the step has moved anything."""
+        if token is None:
+            return
+        _, who, before = token
+        if who is not None:
+            name, optimizer = who
+            detail = {"still": "yes"} if before is not None and before == self._now(name) else {}
+            self._recorder.feed(Kind.SCHEDULER_STEP, optimizer=optimizer, scheduler=name, detail=detail)
+        self.fails(token)
+
+    def fails(self, token: Any) -> None:
+        """The end of a step, whether it raised or not."""
+        if token is not None:
+            self._recorder.thread.inside["schedule"] -= 1
+
+    def _now(self, name: str) -> list[float] | None:
+        return next((_rates(thing) for thing, known in self._recorder.schedulers.living() if known == name), None)
+
+
+def _rates(scheduler: Any) -> list[float] | None:
+    """The learning rates of the driven optimizer, None unless all of them are plain numbers (else they may be on a
+    device)."""
+    groups = getattr(getattr(scheduler, "optimizer", None), "param_groups", ())
+    rates = [group.get("lr") for group in groups]
+    return rates if rates and all(isinstance(rate, float | int) for rate in rates) else None

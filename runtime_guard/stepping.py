@@ -1,0 +1,259 @@
+"""Listens to scalers, optimizers, zero_grad and clips.
+
+A call inside another one that is listened to (the unscaling inside `scaler.step`, the step of a base class) is part of
+the outer one and makes no event of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch import Tensor
+from torch.amp import GradScaler
+from torch.optim import Optimizer
+
+from amplint.protocol.events import Kind
+from amplint.protocol.facts import Fact
+from amplint.protocol.state import Moment
+from runtime_guard.hooks import Replaced
+from runtime_guard.recorder import Recorder, calling_frame
+from runtime_guard.scaled import mark
+
+
+class Calls:
+    """What the listeners of this file have in common: where the thread is."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def _quiet(self) -> bool:
+        """Whether the thread is inside a call that speaks for what happens in it."""
+        inside, closure = self._recorder.thread.inside, self._recorder.thread.closure
+        if inside["step"]:
+            self._recorder.thread.forget_failed_steps()
+        return any(inside[what] for what in ("scaler.step", "unscale", "zero", "clip")) or (
+            closure is None and inside["step"] > 0
+        )
+
+    def _enter(self, what: str) -> str:
+        self._recorder.thread.inside[what] += 1
+        return what
+
+    def leave(self, token: Any, result: Any = None) -> None:
+        """The end of a call that was entered, whether it raised or not."""
+        what = token[0] if isinstance(token, tuple) else token
+        if what is not None:
+            self._recorder.thread.inside[what] -= 1
+            self._recorder.seen()
+
+
+class Scaling(Calls):
+    """The listeners at scalers. A scaler that is not enabled does nothing, and makes no event."""
+
+    def made(self, args: Any, kwargs: Any) -> None:
+        """The arguments of a scaler, for the rules about them."""
+        signature = inspect.signature(GradScaler.__init__)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        arguments: dict[int | str, object] = {name: value for name, value in bound.arguments.items() if name != "self"}
+        self._recorder.fact(Fact("torch.amp.GradScaler", self._recorder.sites.stack()[-1], arguments))
+
+    def scales(self, args: Any, kwargs: Any) -> Any:
+        """The scaler."""
+        return args[0]
+
+    def scaled(self, scaler: Any, outputs: Any) -> None:
+        """Leaves the scaler's name with what it has scaled."""
+        recorder = self._recorder
+        if scaler is None:
+            return
+        if not scaler._enabled:
+            recorder.tally.not_covered["a scaler that is not enabled: nothing is scaled"] = None
+            return
+        mark(outputs, recorder.scaler(scaler))
+        recorder.measures.run(recorder.numbers.note_scale, scaler, outputs)
+
+    def unscales(self, args: Any, kwargs: Any) -> Any:
+        """The event, before torch may refuse it."""
+        scaler, optimizer = args[0], _argument(args, kwargs, 1, "optimizer")
+        if not scaler._enabled or self._quiet():
+            return None
+        recorder = self._recorder
+        recorder.look()
+        recorder.measures.run(recorder.numbers.before_touch, optimizer)
+        recorder.feed(Kind.UNSCALE, optimizer=recorder.optimizer(optimizer), scaler=recorder.scaler(scaler))
+        return self._enter("unscale"), optimizer
+
+    def unscaled(self, token: Any, result: Any) -> None:
+        """The gradients are what they are now."""
+        if token is not None:
+            self._recorder.measures.run(self._recorder.numbers.after_touch, token[1], "unscale")
+            self.leave(token)
+
+    def steps(self, args: Any, kwargs: Any) -> Any:
+        """The event, before torch may refuse it."""
+        scaler, optimizer = args[0], _argument(args, kwargs, 1, "optimizer")
+        if not scaler._enabled or self._quiet():
+            return None
+        recorder, token = self._recorder, list[Moment]()
+        recorder.look()
+        name = recorder.optimizer(optimizer)
+        recorder.divided_late(name)
+        reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
+        recorder.feed(Kind.SCALER_STEP, optimizer=name, scaler=recorder.scaler(scaler), reading=reading, token=token)
+        recorder.thread.stepped = False
+        return self._enter("scaler.step"), scaler, optimizer
+
+    def stepped(self, token: Any, result: Any) -> None:
+        """Whether the step was skipped: the optimizer's own hook did not fire. A fused one decides by itself."""
+        if token is None:
+            return
+        recorder = self._recorder
+        _, scaler, optimizer = token
+        counts = recorder.tally.scalers[recorder.scaler(scaler)]
+        counts[0] += 1
+        fused = getattr(optimizer, "_step_supports_amp_scaling", False)
+        if not recorder.thread.stepped:
+            counts[1] += 1
+            recorder.measures.run(recorder.numbers.closed, optimizer, True)
+        skipped = None if fused else not recorder.thread.stepped
+        recorder.measures.run(recorder.numbers.scaler_stepped, scaler, skipped)
+        self.leave(token)
+
+    def updates(self, args: Any, kwargs: Any) -> Any:
+        """The event; a new scale set by hand is none."""
+        scaler, recorder = args[0], self._recorder
+        if not scaler._enabled or len(args) > 1 or kwargs or self._quiet():
+            return None
+        recorder.look()
+        token: list[Moment] = []
+        recorder.feed(Kind.UPDATE, scaler=recorder.scaler(scaler), token=token)
+        return scaler, token
+
+    def updated(self, token: Any, result: Any) -> None:
+        """What the scale is now, for the rules about numbers."""
+        if token is None:
+            return
+        scaler, moments = token
+        reading = self._recorder.measures.run(self._recorder.numbers.at_update, scaler)
+        if moments and reading is not None:
+            self._recorder.observe(moments[0], reading)
+
+
+class Stepping(Calls):
+    """The listeners at optimizers, zero_grad and clips."""
+
+    def made(self, optimizer: Any, result: Any) -> None:
+        """A new optimizer."""
+        if optimizer is not None:
+            self._recorder.optimizer(optimizer, made=True)
+
+    def steps(self, args: Any, kwargs: Any) -> None:
+        """Torch's own hook before a step: of subclasses that call their base class it fires twice."""
+        optimizer, given, named = args
+        recorder, thread = self._recorder, self._recorder.thread
+        thread.forget_failed_steps()
+        again = thread.in_step_of(optimizer)
+        thread.stepping.append((id(optimizer), id(calling_frame())))
+        if not again:
+            recorder.measures.run(recorder.numbers.closing, optimizer)
+        if not again and not self._quiet():
+            recorder.look()
+            closure = given[1] if len(given) > 1 else named.get("closure")
+            if callable(closure):
+                thread.closure = set()
+            else:
+                self._feed_step(optimizer)
+        thread.stepped = True
+        thread.inside["step"] += 1
+
+    def stepped(self, optimizer: Any, result: Any) -> None:
+        """Torch's own hook after a step."""
+        recorder, thread = self._recorder, self._recorder.thread
+        thread.inside["step"] -= 1
+        if thread.stepping:
+            thread.stepping.pop()
+        if thread.in_step_of(optimizer):
+            return
+        recorder.measures.run(recorder.numbers.closed, optimizer)
+        if not thread.stepping:
+            if thread.closure is not None:
+                thread.closure = None
+                self._feed_step(optimizer)
+            self._erased_by_itself(optimizer)
+            recorder.settle()
+
+    def _feed_step(self, optimizer: Any) -> None:
+        recorder, token = self._recorder, list[Moment]()
+        name = recorder.optimizer(optimizer)
+        recorder.divided_late(name)
+        reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
+        recorder.feed(Kind.STEP, optimizer=name, reading=reading, token=token)
+
+    def _erased_by_itself(self, optimizer: Any) -> None:
+        """An optimizer may drop the gradients that it has used."""
+        recorder = self._recorder
+        name = recorder.optimizer(optimizer)
+        if not recorder.watches[name].empty and recorder.watches[name].news() == "gone":
+            recorder.gone(optimizer, name)
+        recorder.seen()
+
+    def zeroes(self, args: Any, kwargs: Any) -> Any:
+        """An optimizer's gradients, or those of a model, which may belong to several."""
+        if self._quiet():
+            return None
+        recorder, owner = self._recorder, args[0]
+        recorder.look()
+        stack = recorder.sites.stack()
+        if isinstance(owner, Optimizer):
+            erased = [(owner, recorder.optimizer(owner))]
+        else:
+            erased = recorder.owners_of(owner.parameters())
+        for optimizer, name in erased:
+            recorder.feed(Kind.ZERO_GRAD, optimizer=name, stack=stack)
+            recorder.measures.run(recorder.numbers.erased, optimizer)
+        return self._enter("zero")
+
+    def clips(self, args: Any, kwargs: Any) -> Any:
+        """The optimizers whose parameters are clipped. A generator of parameters is read, and a list passed on."""
+        if self._quiet():
+            return None
+        recorder = self._recorder
+        parameters = _argument(args, kwargs, 0, "parameters")
+        single = isinstance(parameters, Tensor)
+        tensors = [parameters] if single else list(parameters)
+        recorder.look()
+        stack = recorder.sites.stack()
+        limit = _argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
+        owners = recorder.owners_of(tensors)
+        for optimizer, name in owners:
+            recorder.measures.run(recorder.numbers.before_touch, optimizer)
+            recorder.feed(Kind.CLIP, optimizer=name, stack=stack, detail=self._limit(optimizer, limit))
+        token = self._enter("clip"), [optimizer for optimizer, _ in owners]
+        handed = parameters if single else tensors
+        return (
+            Replaced(token, (handed, *args[1:]), kwargs)
+            if args
+            else Replaced(token, (), {**kwargs, "parameters": handed})
+        )
+
+    def _limit(self, optimizer: Any, limit: Any) -> dict[str, str]:
+        """The threshold, and the loss scale that the gradients carry, as far as they are known without waiting."""
+        scale = self._recorder.measures.run(self._recorder.numbers.loss_scale, optimizer)
+        said = limit if not isinstance(limit, Tensor) or limit.device.type == "cpu" else None
+        known = {"limit": said if said is None or not isinstance(said, Tensor) else float(said), "scale": scale}
+        return {name: str(value) for name, value in known.items() if value is not None}
+
+    def clipped(self, token: Any, norm: Any) -> None:
+        """The norm that was found."""
+        if token is None:
+            return
+        for optimizer in token[1]:
+            self._recorder.measures.run(self._recorder.numbers.after_touch, optimizer, "clip")
+            self._recorder.measures.run(self._recorder.numbers.gradient_norm, optimizer, norm)
+        self.leave(token)
+
+
+def _argument(args: Any, kwargs: Any, position: int, name: str) -> Any:
+    return args[position] if len(args) > position else kwargs.get(name)

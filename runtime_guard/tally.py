@@ -1,0 +1,53 @@
+"""What was seen, counted: windows, micro-steps, weights, steps of schedulers. This is what a report can confirm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from amplint.protocol.events import STEPS, Event, Kind
+from amplint.protocol.state import State
+from amplint.protocol.window import Window
+
+
+@dataclass
+class Tally:
+    """Counts over the whole run; `lengths` maps the micro-steps of a window to the number of such windows.
+
+    `weights` are the sums of loss weights of the windows in which they are known: lowest, highest, how many.
+    """
+
+    events: int = 0
+    windows: int = 0
+    lengths: Counter[int] = field(default_factory=Counter)
+    weights: tuple[float, float, int] | None = None
+    clips: Counter[str] = field(default_factory=Counter)
+    optimizers: dict[str, str] = field(default_factory=dict)
+    scalers: dict[str, list[int]] = field(default_factory=dict)
+    schedulers: dict[str, tuple[str, int]] = field(default_factory=dict)
+    not_covered: dict[str, None] = field(default_factory=dict)
+    unscales: int = 0
+    open: dict[str, Window] = field(default_factory=dict)
+
+    def count(self, event: Event, state: State) -> None:
+        """Takes one event into account, after the protocol has."""
+        self.events += 1
+        self.unscales += event.kind is Kind.UNSCALE
+        if event.optimizer is None or event.scheduler is not None:
+            return
+        if event.kind in STEPS and event.optimizer in self.open:
+            self._window(self.open[event.optimizer])
+        self.open[event.optimizer] = state.ledgers[event.optimizer].window
+        if event.kind is Kind.CLIP:
+            self.clips[state.ledgers[event.optimizer].grads.value] += 1
+
+    def _window(self, window: Window) -> None:
+        if window.micro_steps == 0:
+            return
+        self.windows += 1
+        self.lengths[window.micro_steps] += 1
+        total = [weight for place, weight in window.weights if place in window.here and weight is not None]
+        if len(total) == len(window.here) and total:
+            highest = float(max(total))
+            low, high, known = self.weights or (highest, highest, 0)
+            self.weights = (min(low, highest), max(high, highest), known + 1)

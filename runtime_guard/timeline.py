@@ -1,0 +1,116 @@
+"""The events of one window of each optimizer, as a picture needs them: of the first window with a violation, else of
+the second window.
+"""
+
+from __future__ import annotations
+
+import linecache
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from amplint.protocol.events import STEPS, Event, Kind, Site
+
+_MOST = 200
+_TOLD = frozenset({Kind.BACKWARD, Kind.UNSCALE, Kind.CLIP, Kind.STEP, Kind.SCALER_STEP, Kind.UPDATE, Kind.ZERO_GRAD,
+                   Kind.SCHEDULER_STEP})  # fmt: skip
+
+
+@dataclass
+class _Line:
+    """The window that is being filled, and the one that is kept."""
+
+    number: int = 1
+    began: float = 0.0
+    micro_step: int = 0
+    stepped: bool = False
+    events: list[dict[str, Any]] = field(default_factory=list)
+    kept: list[dict[str, Any]] | None = None
+    kept_number: int = 0
+    wrong: bool = False
+    kept_wrong: bool = False
+
+
+class Timelines:
+    """One line for each optimizer."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, _Line] = {}
+
+    def add(self, event: Event, optimizers: list[str], micro_steps: dict[str, int]) -> None:
+        """Enters an event that has happened; a window ends where the backward after its step begins the next."""
+        if event.kind not in _TOLD:
+            return
+        for name in optimizers:
+            line = self._lines.setdefault(name, _Line())
+            if line.kept is not None and line.kept_wrong:
+                continue
+            if event.kind is Kind.BACKWARD and line.stepped:
+                _close(line)
+            line.micro_step = max(line.micro_step, micro_steps.get(name, 0))
+            line.stepped = line.stepped or event.kind in STEPS
+            line.began = line.began or time.perf_counter()
+            if len(line.events) < _MOST:
+                line.events.append(
+                    {
+                        "kind": event.kind,
+                        "site": event.site,
+                        "micro_step": max(line.micro_step, 1),
+                        "at": time.perf_counter() - line.began,
+                        "detail": _detail(event),
+                        "scaled": event.scaled,
+                        "violation": None,
+                    }
+                )
+
+    def wrong(self, optimizer: str | None, code: str, site: Site) -> None:
+        """Marks the latest event at a place as a violation."""
+        line = self._lines.get(optimizer or "")
+        if line is None:
+            return
+        line.wrong = True
+        for event in reversed(line.events):
+            if event["site"] == site:
+                event["violation"] = event["violation"] or code
+                return
+
+    def as_json(self, functions: dict[Site, str]) -> list[dict[str, Any]]:
+        """The kept windows."""
+        for line in self._lines.values():
+            if line.kept is None or (line.wrong and not line.kept_wrong):
+                _close(line)
+        return [
+            {"optimizer": name, "window": line.kept_number, "events": [_told(one, functions) for one in line.kept]}
+            for name, line in sorted(self._lines.items())
+            if line.kept
+        ]
+
+
+def _close(line: _Line) -> None:
+    better = line.wrong and not line.kept_wrong
+    if line.kept is None or better or line.kept_number < 2:
+        line.kept, line.kept_number, line.kept_wrong = line.events, line.number, line.wrong
+    line.number += 1
+    line.events, line.began, line.micro_step, line.stepped, line.wrong = [], 0.0, 0, False, False
+
+
+def _detail(event: Event) -> str | None:
+    if event.kind is Kind.BACKWARD and event.weight is not None:
+        return f"weight {float(event.weight):.4g}"
+    return f"limit {event.detail['limit']}" if "limit" in event.detail else None
+
+
+def _told(one: dict[str, Any], functions: dict[Site, str]) -> dict[str, Any]:
+    site: Site = one["site"]
+    return {
+        "event": one["kind"].name.lower(),
+        "file": site.path,
+        "line": site.row,
+        "function": functions.get(site, ""),
+        "source": linecache.getline(site.path, site.row).strip() or None,
+        "micro_step": one["micro_step"],
+        "at": one["at"],
+        "detail": one["detail"],
+        "scaled": one["scaled"],
+        "violation": one["violation"],
+    }

@@ -1,0 +1,225 @@
+"""The window of each optimizer, and the account of those that are over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from amplint.protocol.readings import TermReading, WindowReading
+from runtime_guard.figures import Curve, Figure
+from runtime_guard.gradient_ledger import GradientLedger, Measure, error, multiplier, touched
+from runtime_guard.late import Number, Parcel
+from runtime_guard.terms import Term
+
+WAITING_SETTLED = 64
+PROBED_FIRST = 4
+
+
+@dataclass
+class WindowTerms:
+    """The criteria of an open window, micro-step by micro-step."""
+
+    steps: list[list[Term]] = field(default_factory=list)
+    latest: tuple[Number | None, Number | None] = (None, None)
+
+    def add(self, terms: tuple[Term, ...], begins: bool) -> None:
+        """Enters a backward. `begins`: it is the first of a micro-step."""
+        if begins or not self.steps:
+            self.steps.append([])
+        self.steps[-1] += terms
+        main = _heaviest(terms)
+        self.latest = (None, None) if main is None else (main.carried, _share(main))
+
+    @property
+    def scaled(self) -> bool:
+        """Whether anything in the window carries a loss scale."""
+        return any(term.scaled for step in self.steps for term in step)
+
+    @property
+    def loss_scale(self) -> float | None:
+        """The scale of the latest criterion that carries one, if the host knows it."""
+        scales = [term.scale for step in self.steps for term in step if term.scaled]
+        return scales[-1] if scales and isinstance(scales[-1], float) else None
+
+    @property
+    def on_device(self) -> bool:
+        """Whether some number is not on the host."""
+        return any(isinstance(value, Tensor) for step in self.steps for term in step for value in term.numbers)
+
+    def reading(self, accumulation_steps: int | None = None) -> WindowReading:
+        """The window's numbers as far as they are on the host."""
+        terms = sorted(map(_reading, self._by_key().values()), key=_heaviness, reverse=True)
+        return WindowReading(len(self.steps), tuple(terms), accumulation_steps)
+
+    def _by_key(self) -> dict[Hashable, list[Term]]:
+        found: dict[Hashable, list[Term]] = {}
+        for step in self.steps:
+            for term in step:
+                found.setdefault(term.key, []).append(term)
+        return found
+
+    def numbers(self) -> list[Number]:
+        """Every number of every term, in order, those that are None left out."""
+        return [value for step in self.steps for term in step for value in term.numbers if value is not None]
+
+    def with_numbers(self, numbers: Iterator[float]) -> WindowTerms:
+        """The window with its numbers on the host."""
+        return WindowTerms([[_filled(term, numbers) for term in step] for step in self.steps])
+
+
+def _filled(term: Term, numbers: Iterator[float]) -> Term:
+    return term.with_numbers([None if value is None else next(numbers) for value in term.numbers])
+
+
+def _heaviest(terms: tuple[Term, ...]) -> Term | None:
+    if len(terms) == 1:
+        return terms[0]
+    return max(terms, key=lambda term: abs(term.told or 0.0), default=None)
+
+
+def _share(term: Term) -> Number | None:
+    """The number of elements that a micro-batch has in the effective batch; classes' weights are no number."""
+    if term.elements.mean is False:
+        return term.elements.mass
+    return term.elements.count if term.elements.count is not None else 1.0
+
+
+def _reading(terms: list[Term]) -> TermReading:
+    return TermReading(
+        name=terms[0].name,
+        weights=tuple(term.weight for term in terms),
+        factors=tuple(term.reckoned for term in terms),
+        counts=tuple(_host(_share(term)) if not term.elements.weighted else None for term in terms),
+        rows=tuple(term.elements.rows for term in terms),
+        tokens=any(term.elements.tokens for term in terms),
+        divisors=tuple(term.divisors for term in terms),
+    )
+
+
+def _host(value: Number | None) -> float | None:
+    return value if isinstance(value, float) else None
+
+
+def _heaviness(term: TermReading) -> float:
+    return sum(abs(weight or factor or 0.0) for weight, factor in zip(term.weights, term.factors, strict=True))
+
+
+@dataclass
+class Account:
+    """One optimizer: its open window, and figures of those before."""
+
+    name: str
+    ledger: GradientLedger
+    accumulation_steps: int | None = None
+    window: WindowTerms = field(default_factory=WindowTerms)
+    token: object = None
+    number: int = 0
+    measure: Measure | None = None
+    reading: WindowReading | None = None
+    latest: WindowReading | None = None
+    settled: list[tuple[object, WindowReading]] = field(default_factory=list)
+    lengths: Counter[int] = field(default_factory=Counter)
+    skipped: int = 0
+    figures: dict[str, Figure] = field(default_factory=dict)
+    curves: dict[str, Curve] = field(default_factory=dict)
+    touches: dict[str, Figure] = field(default_factory=dict)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the optimizer's parameters are on the CPU, where looking costs nothing but time."""
+        optimizer = self.ledger.optimizer()
+        parameters = optimizer.param_groups[0]["params"] if optimizer is not None and optimizer.param_groups else []
+        return bool(parameters) and parameters[0].device.type == "cpu"
+
+    def probed(self, every: int) -> bool:
+        """Whether the present window's numbers may be fetched: on the CPU they always may."""
+        return self.follows(every) or (every > 0 and self.on_host)
+
+    def follows(self, every: int) -> bool:
+        """Whether the ledger follows the present window: the first few, and then one in so many."""
+        return every > 0 and (self.number < PROBED_FIRST or self.number % every == 0)
+
+    def forget(self) -> None:
+        """Begins a window."""
+        self.window = WindowTerms()
+        self.measure = None
+        self.reading = None
+        self.token = None
+        self.ledger.forget()
+
+    def close(self, skipped: bool) -> Waiting:
+        """What is left to enter of the window that is over."""
+        self.lengths[len(self.window.steps)] += 1
+        self.skipped += skipped
+        measure = None if skipped else self.measure
+        return Waiting(self, self.window, measure, self.token, self.number, self.reading)
+
+    def note(self, name: str, value: float | None) -> None:
+        """Enters a value that belongs to the latest window."""
+        self.take(name, value, self.number)
+
+    def take(self, name: str, value: float | None, at: int) -> None:
+        """Enters a value of a figure and of its curve."""
+        self.figures.setdefault(name, Figure()).add(value)
+        self.curves.setdefault(name, Curve()).add(at, value)
+
+
+@dataclass
+class Waiting:
+    """A window that is over, its numbers perhaps still on their way."""
+
+    account: Account
+    window: WindowTerms
+    measure: Measure | None
+    token: object
+    number: int
+    reading: WindowReading | None = None
+    parcel: Parcel | None = None
+
+    def sent(self) -> Waiting:
+        """The same, its numbers sent off."""
+        measured = self.measure
+        extra = [] if measured is None else [measured.a_r, measured.r_r, measured.a_a]
+        touches = [] if measured is None else [factor for _, _, factor in measured.touches]
+        window = self.window.numbers() if self.window.on_device or self.reading is None else []
+        self.parcel = Parcel([*window, *extra, *touches])
+        return self
+
+    @property
+    def arrived(self) -> bool:
+        """Whether entering it will not wait."""
+        return self.parcel is None or self.parcel.arrived
+
+    def enter(self) -> None:
+        """Enters the window into its account. Waits for what has not arrived."""
+        values = iter(self.parcel.values() if self.parcel is not None else [])
+        late = self.window.on_device
+        reading = self.reading
+        if late or reading is None:
+            reading = self.window.with_numbers(values).reading(self.account.accumulation_steps)
+        if late and self.token is not None and len(self.account.settled) < WAITING_SETTLED:
+            self.account.settled.append((self.token, reading))
+        self.account.latest = reading
+        self._of_reading(reading)
+        if self.measure is not None:
+            self._of_measure(self.measure, list(values))
+
+    def _of_reading(self, reading: WindowReading) -> None:
+        main = reading.main
+        if main is None:
+            return
+        self.account.take("weight_sum_by_graph", main.weight_sum, self.number)
+        self.account.take("weight_sum_by_arithmetic", main.factor_sum, self.number)
+        spread = main.spread if main.tokens and reading.micro_steps > 1 else None
+        self.account.take("token_weight_spread", spread, self.number)
+
+    def _of_measure(self, measure: Measure, values: list[float]) -> None:
+        a_r, r_r, a_a, *factors = values
+        self.account.take("multiplier_by_ledger", multiplier(a_r, r_r), self.number)
+        self.account.take("gradient_error", error(a_r, r_r, a_a), self.number)
+        places = [(what, step) for what, step, _ in measure.touches]
+        for touch in touched(places, factors):
+            self.account.touches.setdefault(touch.what, Figure()).add(touch.factor)

@@ -1,0 +1,21 @@
+"""A checkpoint holds the optimizer's state, and not the scaler's."""
+# wrong: scaler-not-saved
+
+import io
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
+for _ in range(4):
+    x, y = torch.randn(4, 4), torch.randint(2, (4,))
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = nn.functional.cross_entropy(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, io.BytesIO())  # expect: scaler-not-saved

@@ -1,0 +1,140 @@
+"""`python -m runtime_guard`: a script runs as it would alone, and is reported on whatever happens."""
+
+import json
+
+import pytest
+
+from tests.runtime.forked import run_module
+
+LOOP = """\
+import sys
+import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
+for index in range(6):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(torch.randn(4, 4)), torch.randint(3, (4,)))
+    scaler.scale(loss).backward()
+    {unscale}
+    clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+print("windows:", index + 1, "arguments:", sys.argv[1:], "name:", __name__)
+{after}
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(unscale="pass", after="pass"):
+        path = tmp_path / "script.py"
+        path.write_text(LOOP.format(unscale=unscale, after=after), encoding="utf-8")
+        return path
+
+    return write
+
+
+RIGHT = "scaler.unscale_(optimizer)"
+
+
+def run(folder, *arguments):
+    return run_module("runtime_guard", [str(argument) for argument in arguments], folder)
+
+
+def test_a_right_script_ends_as_it_would_alone(script, tmp_path):
+    done = run(tmp_path, script(RIGHT), "--lr", "3")
+    assert done.status == 0
+    assert "windows: 6 arguments: ['--lr', '3'] name: __main__" in done.stdout
+    assert "confirmed: 6 windows of 1 micro-step, weight 1.000" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ([], 0),
+        (["--mode", "record"], 0),
+        (["--mode", "raise"], 1),
+        (["--exit-code", "7"], 7),
+        (["--mode", "raise", "--exit-code", "7"], 7),
+        (["--mode", "record", "--exit-code", "7", "--ignore", "clipping"], 0),
+    ],
+    ids=str,
+)
+def test_the_status_of_a_wrong_script_is_what_the_mode_says(script, tmp_path, options, status):
+    assert run(tmp_path, *options, script()).status == status
+
+
+@pytest.mark.parametrize(("after", "status"), [("sys.exit(5)", 5), ("raise ValueError('no')", 1)])
+def test_a_script_that_fails_by_itself_keeps_its_status_and_traceback(script, tmp_path, after, status):
+    report = tmp_path / "report.json"
+    done = run(tmp_path, "--exit-code", "7", "--report", report, script("pass", after))
+    assert done.status == status
+    assert "runner.py" not in done.stderr
+    assert ("ValueError: no" in done.stderr) is (status == 1)
+    assert json.loads(report.read_text())["violations"][0]["code"] == "clip-before-unscale"
+
+
+def test_mode_raise_ends_the_run_at_the_call(script, tmp_path):
+    done = run(tmp_path, "--mode", "raise", script())
+    assert "windows:" not in done.stdout
+    assert "ProtocolViolation: [clip-before-unscale]" in done.stderr
+
+
+def test_a_run_is_ended_cleanly_after_so_many_windows(script, tmp_path):
+    report = tmp_path / "report.json"
+    done = run(tmp_path, "--stop-after-windows", "2", "--report", report, script(RIGHT))
+    assert done.status == 0
+    assert "windows:" not in done.stdout
+    assert json.loads(report.read_text())["windows"]["count"] == 2
+
+
+def test_a_module_is_run_by_its_name(script, tmp_path, monkeypatch):
+    script(RIGHT)
+    monkeypatch.chdir(tmp_path)
+    assert "name: __main__" in run(tmp_path, "-m", "script", "--more").stdout
+
+
+def test_a_script_that_is_not_there_is_said_in_one_line(tmp_path):
+    done = run(tmp_path, tmp_path / "missing.py")
+    assert done.status == 2
+    assert "missing.py: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--mode", "loud", "x.py"], ["--probe-every", "0", "x.py"]], ids=str)
+def test_arguments_that_cannot_be_used_end_with_two(tmp_path, arguments):
+    assert run(tmp_path, *arguments).status == 2
+
+
+def test_the_report_has_the_agreed_form(script, tmp_path):
+    report = tmp_path / "report.json"
+    run(tmp_path, "--mode", "record", "--report", report, script())
+    found = json.loads(report.read_text())
+    assert {"schema", "torch", "world_size", "violations", "windows", "optimizers", "scalers", "schedulers"} < set(
+        found
+    )
+    assert "not_covered" in found
+    [violation] = found["violations"]
+    assert violation["code"] == "clip-before-unscale"
+    assert violation["severity"] == "error"
+    assert violation["site"] == {
+        "file": violation["site"]["file"],
+        "line": 14,
+        "function": "<module>",
+        "source": "clip_grad_norm_(model.parameters(), 1.0)",
+    }
+    assert violation["previous"]["line"] == 12
+    assert (violation["window"], violation["count"], violation["rank"]) == (1, 6, 0)
+    assert found["windows"]["micro_steps"] == {"1": 6}
+
+
+def test_a_disabled_scaler_is_never_called_confirmed(script, tmp_path):
+    text = script(RIGHT).read_text().replace("init_scale=64.0", "enabled=False")
+    path = tmp_path / "disabled.py"
+    path.write_text(text)
+    done = run(tmp_path, path)
+    assert "a scaler that is not enabled" in done.stderr
+    assert "skipped by the scaler" not in done.stderr
