@@ -56,9 +56,8 @@ def main() -> None:
     base = statistics.median(found["amplint"])
     for name, times in found.items():
         median = statistics.median(times)
-        print(
-            f"{name:22} {median:7.2f} s  ({min(times):.2f} to {max(times):.2f})  amplint takes {base / median:.2f} times"
-        )
+        spread = f"({min(times):.2f} to {max(times):.2f})"
+        print(f"{name:22} {median:7.2f} s  {spread}  amplint takes {base / median:.2f} times")
 
 
 if __name__ == "__main__":

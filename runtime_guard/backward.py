@@ -37,10 +37,9 @@ class Backward:
         if not kwargs.get("accumulate_grad") or within or (inside["step"] and recorder.thread.closure is None):
             return None
         recorder.look()
-        most = None if self._missed else gradients.MOST
         watched: Watched = []
         for thing, name in recorder.mine():
-            tensors = gradients.sample(thing, most)
+            tensors = recorder.watches[name].many(thing, self._missed)
             watched.append((thing, name, tensors, gradients.stamp(tensors)))
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         inside["backward"] += 1
@@ -64,7 +63,8 @@ class Backward:
         reading = recorder.measures.run(
             recorder.numbers.after_backward, [one[0] for one in reached], begins, stack, default=_UNREAD
         )
-        recorder.tally.not_covered.update(dict.fromkeys(reading.not_covered))
+        if reading.not_covered:
+            recorder.tally.not_covered.update(dict.fromkeys(reading.not_covered))
         scaled = reading.scaled if reading.terms else scaler is not None
         for _, name, tensors, _ in reached:
             weight = None if gradients.hooked(tensors) else reading.weight
@@ -73,8 +73,8 @@ class Backward:
                 detail=self._detail(name, stack, weight),
             )  # fmt: skip
         recorder.passed(roots, stack)
-        for _, name, tensors, _ in watched:
-            recorder.watches[name].choose(tensors)
+        for _, name, _, _ in watched:
+            recorder.watches[name].see()
 
     def fails(self, token: Any) -> None:
         """A pass that raised has filled nothing that one could speak of."""
@@ -84,8 +84,7 @@ class Backward:
 
     def _begins(self, name: str, stack: Stack) -> bool:
         ledger = self._recorder.state.ledgers[name]
-        place = frozenset({stack})
-        return not ledger.window.here or bool(place & ledger.window.here)
+        return not ledger.window.here or stack in ledger.window.here
 
     def _detail(self, name: str, stack: Stack, weight: float | None) -> dict[str, str]:
         """What the loss was divided by, where that is known to be the length of a window: the user has said so, or a

@@ -17,8 +17,11 @@ from runtime_guard.roles import parameters_of
 MOST = 64
 """So many parameters of an optimizer are looked at around a backward, evenly spread."""
 
-FEW = 4
+FEW = 2
 """So many between any two events."""
+
+FRESH = 50
+"""So many backward passes the choice holds: parameters may be frozen and unfrozen."""
 
 Mark = tuple[int, int] | None
 Stamp = list[Mark]
@@ -58,26 +61,43 @@ def changed(before: Stamp, tensors: Sequence[Tensor]) -> bool:
 
 def hooked(tensors: Sequence[Tensor]) -> bool:
     """Whether hooks of the user's may change gradients on their way into `.grad`."""
-    return any(tensor._backward_hooks for tensor in tensors[:FEW])
+    return any(tensor._backward_hooks for tensor in tensors[:4])
 
 
 class Watch:
-    """A few parameters of an optimizer, held weakly, and their gradients as they were last seen."""
+    """The parameters of an optimizer that are looked at, held weakly, and the gradients of a few as last seen."""
 
     def __init__(self, optimizer: Any) -> None:
-        self._tensors: list[weakref.ref[Tensor]] = []
+        self._shape: tuple[int, ...] = ()
+        self._age = 0
+        self._many: list[weakref.ref[Tensor]] = []
+        self._few: list[weakref.ref[Tensor]] = []
         self._seen: Stamp = []
-        self.choose(sample(optimizer))
+        self.choose(optimizer)
 
     @property
     def empty(self) -> bool:
         """Whether there was no gradient when it was last looked."""
         return not any(mark is not None for mark in self._seen)
 
-    def choose(self, tensors: list[Tensor]) -> None:
-        """Watches some of these from now on."""
-        self._tensors = [weakref.ref(tensor) for tensor in spread(tensors, FEW)]
+    def choose(self, optimizer: Any, most: int | None = MOST) -> None:
+        """Watches parameters of an optimizer from now on."""
+        tensors = sample(optimizer, most)
+        self._shape, self._age = _shape(optimizer), 0
+        self._many = [weakref.ref(tensor) for tensor in tensors]
+        self._few = [weakref.ref(tensor) for tensor in spread(tensors, FEW)]
         self.see()
+
+    def many(self, optimizer: Any, missed: bool) -> list[Tensor]:
+        """The parameters to look at around a backward; all of them after one in which nothing was seen to change."""
+        self._age += 1
+        if missed:
+            self.choose(optimizer, None)
+            self._age = FRESH
+        elif self._age > FRESH or _shape(optimizer) != self._shape:
+            self.choose(optimizer)
+        found = [held() for held in self._many]
+        return [tensor for tensor in found if tensor is not None]
 
     def see(self) -> None:
         """Takes the gradients as they are now for known."""
@@ -94,4 +114,8 @@ class Watch:
         return "gone"
 
     def _now(self) -> Stamp:
-        return [None if tensor is None else _mark(tensor.grad) for tensor in (held() for held in self._tensors)]
+        return [None if tensor is None else _mark(tensor.grad) for tensor in (held() for held in self._few)]
+
+
+def _shape(optimizer: Any) -> tuple[int, ...]:
+    return tuple(len(group["params"]) for group in getattr(optimizer, "param_groups", ()))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import CodeType
@@ -17,18 +16,20 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from amplint.catalogue.rule import Condition, Rule
+from amplint.catalogue.rule import Rule
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.facts import Fact
 from amplint.protocol.ledger import Ledger
 from amplint.protocol.readings import Reading
 from amplint.protocol.state import Moment, State
+from amplint.protocol.values import with_changes
 from runtime_guard.gates import Gates
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Shield, family
 from runtime_guard.late_division import mark_passed, quotient_in
 from runtime_guard.normalization import Normalization
+from runtime_guard.questions import Questions
 from runtime_guard.roles import Names, Owners, parameters_of
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
@@ -40,6 +41,8 @@ Stack = tuple[Site, ...]
 __all__ = ["Recorder", "Stack", "calling_frame"]
 
 _CALLS = frozenset({Kind.CREATE, Kind.UNSCALE, Kind.ZERO_GRAD, *STEPS})  # in which the user names the optimizer
+_GATED = frozenset({Kind.ZERO_GRAD, *STEPS})
+_BLANK = Event(Kind.CREATE, Site("", 0))
 _HORIZONS = ("T_max", "total_steps")  # after which the schedule is over
 
 
@@ -55,7 +58,7 @@ class Recorder:
         probe_every: int = 16,
     ) -> None:
         self._rules = tuple(rules.values())
-        self._asked = _by_kind(self._rules)
+        self._questions = Questions(self._rules)
         self._observers = tuple(rule for rule in self._rules if rule.observe is not None)
         self._found = found
         self.accumulation_steps = accumulation_steps
@@ -73,41 +76,36 @@ class Recorder:
         self.owners = Owners()
         self.watches: dict[str, Watch] = {}
         self._threads: dict[str, int] = {}
+        self._several = False
         self._stacks: set[Stack] = set()
 
     # --- events -------------------------------------------------------------------------------------------------------
 
     def feed(self, kind: Kind, *, stack: Stack | None = None, token: list[Moment] | None = None, **parts: Any) -> None:
         """One event, and the questions of all rules about its moments, which are left in `token`."""
-        *outer, site = stack if stack is not None else self.sites.stack()
-        event = Event(kind, site, stack=tuple(outer), **parts)
-        if self._repeated(event):
+        stack = stack if stack is not None else self.sites.stack()
+        event = with_changes(_BLANK, kind=kind, site=stack[-1], stack=stack[:-1], **parts)
+        if self.thread.closure is not None and self._repeated(event):
             return
         with self.lock:
-            if kind in STEPS or kind is Kind.ZERO_GRAD:
-                event = replace(event, gate=self._gate(event))
+            if kind in _GATED:
+                event = with_changes(event, gate=self._gate(event))
             if kind in _CALLS and event.optimizer is not None:
-                self._threads[event.optimizer] = threading.get_ident()
+                self._stepped_here(event.optimizer)
             moments = list(self.state.moments(event))
             if token is not None:
                 token += moments
             self.tally.count(event, self.state)
-            self._draw(event)
+            self.timelines.add(event, self.state)
             for moment in moments:
                 self._judge(moment)
             if kind in STEPS:
                 for violation in self._held.pop(event.optimizer or "", ()):
                     self._found(violation)
 
-    def _draw(self, event: Event) -> None:
-        names = [event.optimizer] if event.optimizer is not None else list(self.state.ledgers)
-        counts = {name: self.state.ledgers[name].window.micro_steps for name in names if name in self.state.ledgers}
-        self.timelines.add(event, names, counts)
-
     def _repeated(self, event: Event) -> bool:
         """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times."""
-        if self.thread.closure is None:
-            return False
+        assert self.thread.closure is not None
         done = (event.kind, event.step_of_program, event.optimizer)
         repeated = done in self.thread.closure
         self.thread.closure.add(done)
@@ -127,11 +125,8 @@ class Recorder:
         return Gate(event.site) if weight and window.restacked > 1 and abs(float(weight) * share - 1) < 1e-6 else None
 
     def _judge(self, moment: Moment) -> None:
-        told: Rule | None = None
-        for rule, condition in self._asked[moment.event.kind]:
-            if condition.met(moment) and rule is not told:
-                told = rule
-                self._tell(violation_of(rule, moment), moment)
+        for rule in self._questions.broken(moment):
+            self._tell(violation_of(rule, moment), moment)
         if moment.event.reading is not None or moment.event.kind is Kind.END:
             self.observe(moment)
 
@@ -232,13 +227,20 @@ class Recorder:
 
     # --- gradients ----------------------------------------------------------------------------------------------------
 
+    def _stepped_here(self, name: str) -> None:
+        """Whose thread an optimizer belongs to."""
+        here = threading.get_ident()
+        if self._threads.get(name) != here:
+            self._threads[name] = here
+            self._several = len(set(self._threads.values())) > 1
+
     def mine(self) -> list[tuple[Any, str]]:
         """The optimizers that no other living thread steps or zeroes: what theirs do is not seen from here."""
         here = threading.get_ident()
-        strange = {name for name, thread in self._threads.items() if thread != here}
-        if strange:
-            alive = {thread.ident for thread in threading.enumerate()}
-            strange = {name for name in strange if self._threads[name] in alive}
+        strange: set[str] = set()
+        if self._several or here not in self._threads.values():
+            alive = {thread.ident for thread in threading.enumerate()} - {here}
+            strange = {name for name, thread in self._threads.items() if thread in alive}
         return [(thing, name) for thing, name in self.optimizers.living() if name not in strange]
 
     def look(self) -> None:
@@ -272,10 +274,11 @@ class Recorder:
 
     def divided_late(self, name: str) -> None:
         """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""
-        last = self.state.last.get(name, {}).get(Kind.BACKWARD)
-        window = self.state.ledgers[name].window
+        window, last = self.state.ledgers[name].window, self.state.last.get(name, {}).get(Kind.BACKWARD)
+        if window.micro_steps < 2 or last is None:
+            return
         whole = any(weight and abs(float(weight) / window.micro_steps - 1) < 1e-6 for _, weight in window.weights)
-        if last is not None and window.micro_steps > 1 and whole and quotient_in(self.sites.frames()):
+        if whole and quotient_in(self.sites.frames()):
             self.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
 
     def settle(self, wait: bool = False) -> None:
@@ -292,13 +295,3 @@ class Recorder:
             if not any(self.state.ledgers[other].window.steps for other in self._sharing(name)):
                 for violation in found:
                     self._found(violation)
-
-
-def _by_kind(rules: Iterable[Rule]) -> Mapping[Kind, list[tuple[Rule, Condition]]]:
-    """For each kind of event the conditions that may hold, rule by rule."""
-    table: defaultdict[Kind, list[tuple[Rule, Condition]]] = defaultdict(list)
-    for rule in rules:
-        for condition in rule.when:
-            for kind in condition.kinds:
-                table[kind].append((rule, condition))
-    return table

@@ -7,7 +7,7 @@ one made anew for the next phase) share one name, because they share the gradien
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
@@ -34,14 +34,12 @@ class Names:
         self._of[id(thing)] = (weakref.ref(thing), name)
         return name
 
-    def living(self) -> Iterator[tuple[Any, str]]:
+    def living(self) -> list[tuple[Any, str]]:
         """Every object that still lives, with its name; the others are forgotten."""
-        for key, (reference, name) in list(self._of.items()):
-            thing = reference()
-            if thing is None:
-                del self._of[key]
-            else:
-                yield thing, name
+        found = [(reference(), name) for reference, name in self._of.values()]
+        if any(thing is None for thing, _ in found):
+            self._of = {key: entry for key, entry in self._of.items() if entry[0]() is not None}
+        return [one for one in found if one[0] is not None]
 
 
 def parameters_of(optimizer: Any) -> list[Tensor]:

@@ -18,7 +18,7 @@ from types import CodeType, FrameType
 from amplint.protocol.events import Site
 from runtime_guard.trampolines import PASSED_OVER
 
-MAX_STACK = 12
+MAX_STACK = 8
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 

@@ -29,12 +29,13 @@ class Calls:
 
     def _quiet(self) -> bool:
         """Whether the thread is inside a call that speaks for what happens in it."""
-        inside, closure = self._recorder.thread.inside, self._recorder.thread.closure
+        thread = self._recorder.thread
+        inside = thread.inside
         if inside["step"]:
-            self._recorder.thread.forget_failed_steps()
-        return any(inside[what] for what in ("scaler.step", "unscale", "zero", "clip")) or (
-            closure is None and inside["step"] > 0
-        )
+            thread.forget_failed_steps()
+            if inside["step"] and thread.closure is None:
+                return True
+        return bool(inside["scaler.step"] or inside["unscale"] or inside["zero"] or inside["clip"])
 
     def _enter(self, what: str) -> str:
         self._recorder.thread.inside[what] += 1

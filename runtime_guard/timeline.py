@@ -10,10 +10,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
+from amplint.protocol.state import State
+from amplint.protocol.window import NO_WINDOW
 
 _MOST = 200
 _TOLD = frozenset({Kind.BACKWARD, Kind.UNSCALE, Kind.CLIP, Kind.STEP, Kind.SCALER_STEP, Kind.UPDATE, Kind.ZERO_GRAD,
                    Kind.SCHEDULER_STEP})  # fmt: skip
+
+
+@dataclass
+class _Mark:
+    """One event of a line, and the rule that it breaks."""
+
+    event: Event
+    micro_step: int
+    at: float
+    violation: str | None = None
 
 
 @dataclass
@@ -22,10 +34,9 @@ class _Line:
 
     number: int = 1
     began: float = 0.0
-    micro_step: int = 0
-    stepped: bool = False
-    events: list[dict[str, Any]] = field(default_factory=list)
-    kept: list[dict[str, Any]] | None = None
+    stepped: int = 0
+    events: list[_Mark] = field(default_factory=list)
+    kept: list[_Mark] | None = None
     kept_number: int = 0
     wrong: bool = False
     kept_wrong: bool = False
@@ -37,31 +48,25 @@ class Timelines:
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
 
-    def add(self, event: Event, optimizers: list[str], micro_steps: dict[str, int]) -> None:
+    def add(self, event: Event, state: State) -> None:
         """Enters an event that has happened; a window ends where the backward after its step begins the next."""
         if event.kind not in _TOLD:
             return
-        for name in optimizers:
-            line = self._lines.setdefault(name, _Line())
-            if line.kept is not None and line.kept_wrong:
+        for name in (event.optimizer,) if event.optimizer is not None else state.ledgers:
+            line = self._lines.get(name)
+            if line is None:
+                line = self._lines[name] = _Line()
+            if line.kept_wrong:
                 continue
             if event.kind is Kind.BACKWARD and line.stepped:
                 _close(line)
-            line.micro_step = max(line.micro_step, micro_steps.get(name, 0))
-            line.stepped = line.stepped or event.kind in STEPS
-            line.began = line.began or time.perf_counter()
             if len(line.events) < _MOST:
-                line.events.append(
-                    {
-                        "kind": event.kind,
-                        "site": event.site,
-                        "micro_step": max(line.micro_step, 1),
-                        "at": time.perf_counter() - line.began,
-                        "detail": _detail(event),
-                        "scaled": event.scaled,
-                        "violation": None,
-                    }
-                )
+                now = time.perf_counter()
+                line.began = line.began or now
+                window = state.ledgers[name].window if name in state.ledgers else NO_WINDOW
+                line.events.append(_Mark(event, line.stepped or window.micro_steps or 1, now - line.began))
+            if event.kind in STEPS:
+                line.stepped = max((mark.micro_step for mark in line.events), default=1)
 
     def wrong(self, optimizer: str | None, code: str, site: Site) -> None:
         """Marks the latest event at a place as a violation."""
@@ -69,9 +74,9 @@ class Timelines:
         if line is None:
             return
         line.wrong = True
-        for event in reversed(line.events):
-            if event["site"] == site:
-                event["violation"] = event["violation"] or code
+        for mark in reversed(line.events):
+            if mark.event.site == site:
+                mark.violation = mark.violation or code
                 return
 
     def as_json(self, functions: dict[Site, str]) -> list[dict[str, Any]]:
@@ -91,7 +96,7 @@ def _close(line: _Line) -> None:
     if line.kept is None or better or line.kept_number < 2:
         line.kept, line.kept_number, line.kept_wrong = line.events, line.number, line.wrong
     line.number += 1
-    line.events, line.began, line.micro_step, line.stepped, line.wrong = [], 0.0, 0, False, False
+    line.events, line.began, line.stepped, line.wrong = [], 0.0, 0, False
 
 
 def _detail(event: Event) -> str | None:
@@ -100,17 +105,17 @@ def _detail(event: Event) -> str | None:
     return f"limit {event.detail['limit']}" if "limit" in event.detail else None
 
 
-def _told(one: dict[str, Any], functions: dict[Site, str]) -> dict[str, Any]:
-    site: Site = one["site"]
+def _told(mark: _Mark, functions: dict[Site, str]) -> dict[str, Any]:
+    event, site = mark.event, mark.event.site
     return {
-        "event": one["kind"].name.lower(),
+        "event": event.kind.name.lower(),
         "file": site.path,
         "line": site.row,
         "function": functions.get(site, ""),
         "source": linecache.getline(site.path, site.row).strip() or None,
-        "micro_step": one["micro_step"],
-        "at": one["at"],
-        "detail": one["detail"],
-        "scaled": one["scaled"],
-        "violation": one["violation"],
+        "micro_step": mark.micro_step,
+        "at": mark.at,
+        "detail": _detail(event),
+        "scaled": event.scaled,
+        "violation": mark.violation,
     }

@@ -27,6 +27,10 @@ class Tier(Enum):
     OPT_IN = "right but noisy: only when selected by its own id or ALL"
 
 
+FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "fresh")
+"""The parts of the ledger that have a few values only."""
+
+
 class Condition:
     """True of a moment: an event of one of the kinds, met in a ledger (or cadence) whose parts hold the given values.
 
@@ -41,18 +45,24 @@ class Condition:
         self.kinds = frozenset({kind} if isinstance(kind, Kind) else kind)
         self.also = also
         self.of_scheduler = any(part in Cadence.__dataclass_fields__ for part in parts)
-        self.parts = [(_reader(part), value if callable(value) else _among(value)) for part, value in parts.items()]
+        wanted = {part: value if callable(value) else _among(value) for part, value in parts.items()}
+        self.finite = tuple((part, test) for part, test in wanted.items() if part in FINITE)
+        self.rest = tuple((_reader(part), test) for part, test in wanted.items() if part not in FINITE)
 
     def holds(self, moment: Moment) -> bool:
         """Whether this moment is the one described."""
-        return moment.event.kind in self.kinds and self.met(moment)
+        return self.possible(moment.event.kind, moment.of_scheduler, moment.ledger) and self.certain(moment)
 
-    def met(self, moment: Moment) -> bool:
-        """The same for an event that is known to be of one of the kinds."""
-        if moment.of_scheduler is not self.of_scheduler:
+    def possible(self, kind: Kind, of_scheduler: bool, ledger: Ledger) -> bool:
+        """Whether the event is one of those described, and the parts of the ledger that have few values allow it."""
+        if kind not in self.kinds or of_scheduler is not self.of_scheduler:
             return False
-        for read, wanted in self.parts:
-            if not wanted(read(moment)):
+        return all(test(getattr(ledger, part)) for part, test in self.finite)
+
+    def certain(self, moment: Moment) -> bool:
+        """Whether a moment that is possible is the one described."""
+        for read, test in self.rest:  # a loop, as this is asked at every event of a running process
+            if not test(read(moment)):
                 return False
         return self.also is None or self.also(moment)
 

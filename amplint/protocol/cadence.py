@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
+from amplint.protocol.values import with_changes
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Cadence:
     `cadence_steps`: its own steps. `updates`: optimizer steps in all. `idle`: backward passes since its last step if
     the optimizer has not stepped since, else 0. `lead`: its steps before the first optimizer step. `pending`: it
     stepped after the last backward and before the optimizer did. `unit`: what its horizon counts (`updates`,
-    `micro-batches`, `epochs`), None when not known. `horizon`: after how many of its own steps the schedule is over, None when not known.
+    `micro-batches`, `epochs`), None when not known. `horizon`: after how many of its own steps the schedule is over,
+    None when not known.
     `first`: where it stepped first.
     """
 
@@ -33,7 +35,7 @@ class Cadence:
 def advance_cadence(before: Cadence, event: Event) -> Cadence:
     """The cadence after one event of this scheduler or of the optimizer that it drives."""
     if event.kind is Kind.SCHEDULER_STEP:
-        return replace(
+        return with_changes(
             before,
             cadence_steps=before.cadence_steps + 1,
             first=before.first or event.step_of_program,
@@ -43,12 +45,14 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
             pending=before.filling,
         )
     if event.kind is Kind.BACKWARD:
-        return replace(before, idle=0 if before.stepped_since else before.idle + 1, filling=True, pending=False)
+        return with_changes(before, idle=0 if before.stepped_since else before.idle + 1, filling=True, pending=False)
     if event.kind in STEPS:
-        return replace(before, updates=before.updates + 1, stepped_since=True, idle=0, filling=False, pending=False)
+        return with_changes(
+            before, updates=before.updates + 1, stepped_since=True, idle=0, filling=False, pending=False
+        )
     if event.kind is Kind.OPAQUE:
-        return replace(before, stepped_since=True, idle=0, filling=False, pending=False)
+        return with_changes(before, stepped_since=True, idle=0, filling=False, pending=False)
     if event.kind is Kind.CREATE:
         horizon = event.detail.get("horizon")
-        return replace(before, unit=event.detail.get("unit"), horizon=int(horizon) if horizon else None)
+        return with_changes(before, unit=event.detail.get("unit"), horizon=int(horizon) if horizon else None)
     return before

@@ -13,12 +13,13 @@ Rule 2: nothing here knows which half feeds it, and nothing here calls anything 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
 from amplint.protocol.events import Event, Kind
+from amplint.protocol.values import with_changes
 from amplint.protocol.window import NO_WINDOW, Window, advance_window
 
 
@@ -176,7 +177,7 @@ def advance(before: Ledger, event: Event) -> Ledger:
     changes["window"] = advance_window(before.window, event, consumed=before.used)
     if event.kind is Kind.CREATE:
         changes["algorithm"] = event.detail.get("algorithm")
-    return replace(before, **changes)
+    return with_changes(before, **changes)
 
 
 def _crossed(before: Ledger, feed: Feed | None) -> bool:

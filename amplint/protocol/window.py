@@ -9,10 +9,11 @@ Weights are exact fractions in the static half and measured floats in the live h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
+from amplint.protocol.values import with_changes
 
 Place = tuple[Site, ...]
 Weight = Fraction | float | None
@@ -32,8 +33,8 @@ class Window:
     `zeros`: erasures in all; `steps`: optimizer steps in all, `unzeroed` of them since the last erasure, and
     `restacked` of those came after a backward onto gradients that were already used. `late`: a loss that had been
     back-propagated in this window was divided afterwards. `gate`: the gate of the last step that had one.
-    `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the last
-    such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
+    `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the
+    last such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
     `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight of the last one.
     """
 
@@ -72,13 +73,13 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
         return _zero(before, on_purpose="discards" in event.detail)
     if event.kind is Kind.DIVIDE and event.weight is not None:
         factor = event.weight
-        return replace(before, weights=tuple((place, _times(weight, factor)) for place, weight in before.weights))
+        return with_changes(before, weights=tuple((place, _times(weight, factor)) for place, weight in before.weights))
     if event.kind is Kind.DIVIDE or event.kind is Kind.OPAQUE:
-        return replace(before, weights=tuple((place, None) for place, _ in before.weights))
+        return with_changes(before, weights=tuple((place, None) for place, _ in before.weights))
     if event.kind is Kind.LOSS_DIVIDED:
-        return replace(before, late=before.micro_steps > 0)
+        return with_changes(before, late=before.micro_steps > 0)
     if event.kind is Kind.EPOCH_END:
-        return replace(before, tail=before.micro_steps, lengths=(*before.lengths[1 - KEPT :], ()))
+        return with_changes(before, tail=before.micro_steps, lengths=(*before.lengths[1 - KEPT :], ()))
     return before
 
 
@@ -100,7 +101,7 @@ def _backward(before: Window, event: Event, consumed: bool) -> Window:
     totals = dict(before.weights)
     totals[place] = _plus(totals.get(place, Fraction(0)), event.weight)
     again = begins_micro_step(before, event)
-    return replace(
+    return with_changes(
         before,
         micro_steps=before.micro_steps + again,
         here=frozenset({place}) if again else before.here | {place},
@@ -123,7 +124,7 @@ def worth(window: Window) -> Weight:
 
 def _step(before: Window, event: Event) -> Window:
     present = before.lengths[-1]
-    return replace(
+    return with_changes(
         before,
         micro_steps=0,
         here=frozenset(),
@@ -149,7 +150,7 @@ def _zero(before: Window, on_purpose: bool) -> Window:
     dropped = 0 if on_purpose else before.tail
     lost = before.micro_steps - before.tail
     erased = frozenset(place for place, _ in before.weights)
-    return replace(
+    return with_changes(
         _emptied(before),
         dropped=before.dropped + dropped,
         lost=before.lost + lost,
@@ -159,7 +160,7 @@ def _zero(before: Window, on_purpose: bool) -> Window:
 
 
 def _emptied(before: Window) -> Window:
-    return replace(
+    return with_changes(
         before,
         micro_steps=0,
         here=frozenset(),

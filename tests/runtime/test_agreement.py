@@ -1,4 +1,4 @@
-"""The examples of every rule's page and of tests/cases, executed: the guard says what the linter says, where it does."""
+"""The examples of the rules' pages and of tests/cases, executed: the guard says what the linter says, where it does."""
 
 from pathlib import Path
 

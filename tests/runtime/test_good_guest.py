@@ -145,7 +145,7 @@ def test_a_listener_that_fails_is_switched_off_and_says_so_once(monkeypatch, cap
 
 
 def test_torch_still_names_the_line_of_the_user():
-    model, optimizer, _, _ = parts()
+    _, optimizer, _, _ = parts()
     with guard(mode="record"), warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         scheduler = StepLR(optimizer, 2)
@@ -169,7 +169,7 @@ def test_a_step_that_raises_does_not_confuse_the_guard():
 def test_a_backward_that_raises_does_not_confuse_the_guard():
     model, optimizer, _, _ = parts()
     with guard(mode="record") as found:
-        for index in range(4):
+        for _ in range(4):
             loss = F.cross_entropy(model(torch.randn(4, 6)), torch.randint(3, (4,)))
             loss.backward()
             with pytest.raises(RuntimeError, match="second time"):

@@ -1,0 +1,32 @@
+"""Which rules may have something to say about a moment, found once for each state of the parts that have few values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+
+from amplint.catalogue.rule import FINITE, Condition, Rule
+from amplint.protocol.events import Kind
+from amplint.protocol.state import Moment
+
+_finite = attrgetter(*FINITE)
+Question = tuple[Rule, Condition]
+
+
+class Questions:
+    """The conditions of all rules, sorted by what they ask about."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._all: tuple[Question, ...] = tuple((rule, condition) for rule in rules for condition in rule.when)
+        self._known: dict[tuple[Kind, bool, object], tuple[Question, ...]] = {}
+
+    def broken(self, moment: Moment) -> list[Rule]:
+        """The rules that a moment breaks, each once."""
+        kind, ledger = moment.event.kind, moment.ledger
+        key = (kind, moment.of_scheduler, _finite(ledger))
+        asked = self._known.get(key)
+        if asked is None:
+            asked = tuple(question for question in self._all if question[1].possible(kind, moment.of_scheduler, ledger))
+            self._known[key] = asked
+        found = [rule for rule, condition in asked if condition.certain(moment)]
+        return found if len(found) < 2 else list({rule.id: rule for rule in found}.values())
