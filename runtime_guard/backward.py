@@ -14,7 +14,7 @@ from runtime_guard.normalization import BackwardReading
 from runtime_guard.recorder import Recorder, Stack
 from runtime_guard.scaled import scaler_of
 
-Watched = list[tuple[Any, str, list[Tensor], gradients.Stamp]]
+Watched = list[tuple[Any, str | None, list[Tensor], gradients.Stamp]]
 _MOST_DIVISORS = 16
 _UNREAD = BackwardReading(None, None)
 
@@ -41,6 +41,9 @@ class Backward:
         for thing, name in recorder.mine():
             tensors = recorder.watches[name].many(thing, self._missed)
             watched.append((thing, name, tensors, gradients.stamp(tensors)))
+        for thing in recorder.candidates():
+            tensors = gradients.sample(thing)
+            watched.append((thing, None, tensors, gradients.stamp(tensors)))
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         inside["backward"] += 1
         recorder.measures.run(recorder.numbers.before_backward, roots)
@@ -53,28 +56,34 @@ class Backward:
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
         roots, scaler, watched = token
-        reached: Watched = []
-        for one in watched:
-            if gradients.changed(one[3], one[2]) and all(one[1] != other[1] for other in reached):
-                reached.append(one)
+        reached = self._reached(watched)
         self._missed = not reached  # then all parameters are looked at next time
         stack = recorder.sites.stack()
         begins = not reached or self._begins(reached[0][1], stack)
         reading = recorder.measures.run(
-            recorder.numbers.after_backward, [one[0] for one in reached], begins, stack, default=_UNREAD
+            recorder.numbers.after_backward, [thing for thing, _, _ in reached], begins, stack, default=_UNREAD
         )
         if reading.not_covered:
             recorder.tally.not_covered.update(dict.fromkeys(reading.not_covered))
         scaled = reading.scaled if reading.terms else scaler is not None
-        for _, name, tensors, _ in reached:
+        for _, name, tensors in reached:
             weight = None if gradients.hooked(tensors) else reading.weight
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail=self._detail(name, stack, weight),
             )  # fmt: skip
         recorder.passed(roots, stack)
-        for _, name, _, _ in watched:
-            recorder.watches[name].see()
+        recorder.seen()
+
+    def _reached(self, watched: Watched) -> list[tuple[Any, str, list[Tensor]]]:
+        """The optimizers whose gradients have changed, one for each name."""
+        found: dict[str, tuple[Any, str, list[Tensor]]] = {}
+        for thing, name, tensors, before in watched:
+            if gradients.changed(before, tensors):
+                clean = not any(mark is not None for mark in before)
+                name = name or self._recorder.optimizer(thing, made=clean)
+                found.setdefault(name, (thing, name, tensors))
+        return list(found.values())
 
     def fails(self, token: Any) -> None:
         """A pass that raised has filled nothing that one could speak of."""

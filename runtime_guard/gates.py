@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from types import CodeType
 
 from amplint.protocol.events import Gate, Site
+from runtime_guard.sites import Place, Sites
 
 _BOUNDARY = re.compile(r"(?i)accum|boundary|sync|update|step|last|micro|window")
 _MAX_LINES = 50_000
@@ -22,17 +23,16 @@ _MAX_LINES = 50_000
 class Gates:
     """The gates of the places seen so far."""
 
-    def __init__(self, code_of: Mapping[Site, CodeType]) -> None:
-        self._code_of = code_of
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
         self._trees: dict[str, ast.Module | None] = {}
         self._known: dict[tuple[Site, ...], Gate | None] = {}
 
-    def of(self, stack: Sequence[Site]) -> Gate | None:
+    def of(self, stack: Place) -> Gate | None:
         """The gate of the innermost call of a stack; where a helper's parameter decides, the call of the helper."""
-        key = tuple(stack)
-        if key not in self._known:
-            self._known[key] = self._found(key)
-        return self._known[key]
+        if stack not in self._known:
+            self._known[stack] = self._found(self._sites.chain.get(stack, stack))
+        return self._known[stack]
 
     def _found(self, stack: tuple[Site, ...]) -> Gate | None:
         for depth in range(len(stack) - 1, max(len(stack) - 5, -1), -1):
@@ -48,7 +48,7 @@ class Gates:
 
     def _path(self, site: Site) -> list[ast.AST]:
         """The nodes around a place, outermost first, from the function that it stands in."""
-        tree = self._tree(site.path, self._code_of.get(site))
+        tree = self._tree(site.path, self._sites.code_of.get(site))
         if tree is None:
             return []
         path: list[ast.AST] = [tree]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import attrgetter
 
-from amplint.catalogue.rule import FINITE, Condition, Rule
+from amplint.catalogue.rule import Condition, Rule
 from amplint.protocol.events import Kind
+from amplint.protocol.ledger import finite_parts
 from amplint.protocol.state import Moment
 
-_finite = attrgetter(*FINITE)
 Question = tuple[Rule, Condition]
 
 
@@ -23,7 +22,7 @@ class Questions:
     def broken(self, moment: Moment) -> list[Rule]:
         """The rules that a moment breaks, each once."""
         kind, ledger = moment.event.kind, moment.ledger
-        key = (kind, moment.of_scheduler, _finite(ledger))
+        key = (kind, moment.of_scheduler, finite_parts(ledger))
         asked = self._known.get(key)
         if asked is None:
             asked = tuple(question for question in self._all if question[1].possible(kind, moment.of_scheduler, ledger))

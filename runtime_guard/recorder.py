@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import CodeType
@@ -20,7 +21,7 @@ from amplint.catalogue.rule import Rule
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.facts import Fact
-from amplint.protocol.ledger import Ledger
+from amplint.protocol.ledger import Grads, Ledger, Stage
 from amplint.protocol.readings import Reading
 from amplint.protocol.state import Moment, State
 from amplint.protocol.values import with_changes
@@ -43,6 +44,7 @@ __all__ = ["Recorder", "Stack", "calling_frame"]
 _CALLS = frozenset({Kind.CREATE, Kind.UNSCALE, Kind.ZERO_GRAD, *STEPS})  # in which the user names the optimizer
 _GATED = frozenset({Kind.ZERO_GRAD, *STEPS})
 _BLANK = Event(Kind.CREATE, Site("", 0))
+_FIRST_PASSES = 8
 _HORIZONS = ("T_max", "total_steps")  # after which the schedule is over
 
 
@@ -69,7 +71,7 @@ class Recorder:
         self.measures, self.numbers = measures, Normalization(max(probe_every, 1), accumulation_steps)
         self.measures.on = probe_every > 0
         self.sites = Sites(torch.__path__[0])
-        self._gates = Gates(self.sites.code_of)
+        self._gates = Gates(self.sites)
         self.state, self.tally, self.thread = State(), Tally(), Thread()
         self.timelines = Timelines()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
@@ -77,6 +79,7 @@ class Recorder:
         self.watches: dict[str, Watch] = {}
         self._threads: dict[str, int] = {}
         self._several = False
+        self._candidates: list[weakref.ref[Any]] = []
         self._stacks: set[Stack] = set()
 
     # --- events -------------------------------------------------------------------------------------------------------
@@ -177,19 +180,28 @@ class Recorder:
             shared = [other for thing, other in self.optimizers.living() if ids and self.owners.ids(thing) == ids]
             name = self.optimizers.give(optimizer, shared[0] if shared else None)
             watch = self.watches[name] = Watch(optimizer)
-            self.state.unknown_start = not made and not watch.empty
             decays = any(group.get("weight_decay") for group in getattr(optimizer, "param_groups", ()))
             detail = {"algorithm": type(optimizer).__name__, "decays": "yes" if decays else "no"}
             self.tally.optimizers[name] = type(optimizer).__name__
             self.feed(Kind.CREATE, optimizer=name, detail=detail)
+            if not made and not watch.empty:  # what they are was decided before anybody looked
+                known = self.state.ledgers[name]
+                self.state.ledgers[name] = with_changes(known, grads=Grads.UNKNOWN, stage=Stage.UNKNOWN, fresh=False)
         return name
 
     def find_optimizers(self) -> None:
-        """Makes known the optimizers that were made before the guard began."""
+        """Looks for optimizers that were made before the guard began; which of them are in use will show."""
         classes = frozenset(family(Optimizer))
-        for thing in gc.get_objects():
-            if type(thing) in classes and parameters_of(thing):
-                self.optimizer(thing)
+        found = [thing for thing in gc.get_objects() if type(thing) in classes and parameters_of(thing)]
+        self._candidates = [weakref.ref(thing) for thing in found]
+
+    def candidates(self) -> list[Any]:
+        """Optimizers that were made before the guard began and are not known yet; none after a few backward passes."""
+        if not self._candidates or self.passes >= _FIRST_PASSES:
+            self._candidates = []
+            return []
+        found = [reference() for reference in self._candidates]
+        return [thing for thing in found if thing is not None and self.optimizers.of(thing) is None]
 
     def scaler(self, scaler: Any) -> str:
         """The name of a scaler."""
@@ -267,7 +279,7 @@ class Recorder:
         self.passes += 1
         if stack not in self._stacks:
             self._stacks.add(stack)
-            self.training |= {self.sites.code_of.get(site) for site in stack}
+            self.training |= {self.sites.code_of.get(site) for site in self.sites.chain.get(stack, stack)}
         for root in roots:
             if root.grad_fn is not None:
                 mark_passed(root.grad_fn)

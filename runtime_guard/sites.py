@@ -30,31 +30,58 @@ class Owner(Enum):
     USER = "the user's"
 
 
+Place = tuple[Site, ...]
+
+
 class Sites:
-    """The places seen so far. `code_of` leads from a place back to the function that it stands in."""
+    """The places seen so far. `code_of` leads from a site back to the function that it stands in.
+
+    A place is a site, after a stand-in for the calls that led to it: it is hashed and compared again and again. `chain`
+    leads from a place to those calls.
+    """
 
     def __init__(self, torch_folder: str) -> None:
         self._ours = (torch_folder + os.sep, _HERE, "<frozen ", "<eval_with_key>", PASSED_OVER)
         paths = sysconfig.get_paths()
         self._libraries = tuple({paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
         self._owners: dict[str, Owner] = {}
-        self._known: dict[tuple[CodeType, int], Site] = {}
+        self._places: dict[tuple[int, ...], Place] = {}
         self.code_of: dict[Site, CodeType] = {}
+        self._kept: set[CodeType] = set()  # a code object that is gone could leave its identity to another
+        self.chain: dict[Place, Place] = {}
 
-    def stack(self, frame: FrameType | None = None) -> tuple[Site, ...]:
-        """The user's place that is running and the calls that led to it, outermost first; at least one site."""
-        inner = frame if frame is not None else sys._getframe(1)
-        found: list[Site] = []
-        spare: Site | None = None
-        walker: FrameType | None = inner
-        while walker is not None and len(found) < MAX_STACK:
-            owner = self._owner(walker.f_code.co_filename)
-            if owner is Owner.USER or (owner is Owner.LIBRARY and found):
-                found.append(self._site(walker.f_code, walker.f_lasti))
+    def stack(self) -> Place:
+        """The user's place that is running and what stands for the calls that led to it."""
+        key: list[int] = []
+        codes: list[CodeType] = []
+        spare: tuple[CodeType, int] | None = None
+        walker: FrameType | None = sys._getframe(1)
+        owners = self._owners
+        while walker is not None and len(codes) < MAX_STACK:
+            code = walker.f_code
+            owner = owners.get(code.co_filename) or self._owner(code.co_filename)
+            if owner is Owner.USER or (owner is Owner.LIBRARY and codes):
+                codes.append(code)
+                key += (id(code), walker.f_lasti)
             elif owner is Owner.LIBRARY and spare is None:
-                spare = self._site(walker.f_code, walker.f_lasti)
+                spare = code, walker.f_lasti
             walker = walker.f_back
-        return tuple(reversed(found)) or (spare or Site("<unknown>", 0),)
+        if not codes and spare is not None:
+            codes, key = [spare[0]], [id(spare[0]), spare[1]]
+        return self._places.get(tuple(key)) or self._place(tuple(key), codes)
+
+    def _place(self, key: tuple[int, ...], codes: list[CodeType]) -> Place:
+        if not codes:
+            return (Site("<unknown>", 0),)
+        sites = [_located(code, instruction) for code, instruction in zip(codes, key[1::2], strict=True)]
+        self._kept.update(codes)
+        self.code_of.update(zip(sites, codes, strict=True))
+        whole = tuple(reversed(sites))
+        calls = () if len(whole) == 1 else (Site("<calls>", len(self._places) + 1),)
+        known = next((place for place, chain in self.chain.items() if chain == whole), None)
+        place = self._places[key] = known or (*calls, whole[-1])
+        self.chain[place] = whole
+        return place
 
     def frames(self, most: int = 3) -> list[FrameType]:
         """The innermost frames of the user's."""
@@ -66,9 +93,9 @@ class Sites:
             walker = walker.f_back
         return found
 
-    def caller_file(self, frame: FrameType | None = None) -> str:
+    def caller_file(self) -> str:
         """The file whose code made the call that is listened to, torch's files included; "" when there is none."""
-        walker: FrameType | None = frame if frame is not None else sys._getframe(1)
+        walker: FrameType | None = sys._getframe(1)
         while walker is not None:
             name = walker.f_code.co_filename
             if not name.startswith((_HERE, PASSED_OVER)) and not name.endswith("eval_frame.py"):
@@ -85,14 +112,6 @@ class Sites:
                 owner = Owner.LIBRARY if filename.startswith(self._libraries) else Owner.USER
             self._owners[filename] = owner
         return owner
-
-    def _site(self, code: CodeType, instruction: int) -> Site:
-        key = (code, instruction)
-        site = self._known.get(key)
-        if site is None:
-            site = self._known[key] = _located(code, instruction)
-            self.code_of[site] = code
-        return site
 
 
 def _located(code: CodeType, instruction: int) -> Site:

@@ -243,7 +243,7 @@ def runs_ahead(moment: Moment) -> bool:
     made.
     """
     cadence = moment.cadence
-    if "still" in moment.event.detail:
+    if "still" in moment.event.detail or not moment.event.repeats:  # once per epoch is another matter
         return False
     return cadence.unit is not None or cadence.horizon is None or cadence.cadence_steps >= cadence.horizon
 

@@ -14,7 +14,7 @@ from typing import Any
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
-from amplint.protocol.ledger import Ledger
+from amplint.protocol.ledger import FINITE, Ledger
 from amplint.protocol.state import Moment
 from amplint.protocol.window import Window
 
@@ -25,10 +25,6 @@ class Tier(Enum):
     ERROR = "wrong numbers, a crash, or no effect: the change would be blocked"
     WARNING = "worth saying, defensible either way"
     OPT_IN = "right but noisy: only when selected by its own id or ALL"
-
-
-FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "fresh")
-"""The parts of the ledger that have a few values only."""
 
 
 class Condition:

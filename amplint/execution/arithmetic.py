@@ -343,7 +343,8 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
     op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(value.op, value.op) if flipped else value.op
     plain = isinstance(right, (bool, str, type(None), Public))
     constant = right if plain else number(run, right)
-    if not left.offset and isinstance(constant, (int, Fraction, str, type(None))):
+    literal = not value.texts or text_of(right) in value.texts  # a counter that is 0 now will not be so for long
+    if literal and not left.offset and isinstance(constant, (int, Fraction, str, type(None))):
         if f"{op} {constant!r}" in _ON:
             return truth(run, left)
         if f"{op} {constant!r}" in _OFF:

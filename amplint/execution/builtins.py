@@ -90,7 +90,8 @@ def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
         length = max(0, -(-(int(stop) - start) // stride))
         symbol = Symbol(bound.name) if isinstance(bound, Length) else bound if isinstance(bound, Symbol) else None
         return Stream(lambda index: start + index * stride, length=length, bound=symbol)
-    return Stream(lambda index: start + index * stride, bound=bound if isinstance(bound, Symbol) else None)
+    kept = frozenset({"assumed"} if first is None else ())
+    return Stream(lambda index: Count(start + index * stride, kept), bound=bound if isinstance(bound, Symbol) else None)
 
 
 def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -112,8 +113,7 @@ def _zip(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
 
     inner = [stream_of(run, value) for value in args]
     lengths = [stream.length for stream in inner if stream.length is not None]
-    counted = all(stream.length is not None or not stream.batches for stream in inner)
-    length = min(lengths) if lengths and counted else None
+    length = min(lengths) if lengths else None
     window = any(stream.window for stream in inner)
     return Stream(lambda index: tuple(stream.item(index) for stream in inner), length, batches=True, window=window)
 

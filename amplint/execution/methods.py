@@ -205,6 +205,9 @@ def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Sp
 
 def zero_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
     """`p.grad = None` or `p.grad.zero_()`."""
+    held = [found.models for found in run.optimizers.values()]
+    if owner.model is not None and held and all(models and owner.model not in models for models in held):
+        return  # a copy's gradients, which no optimizer steps
     run.emit(Kind.ZERO_GRAD, at, optimizer_of(run, owner.model), detail=_discards(run))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -56,6 +57,10 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         _assign_item(run, scope, target, value)
 
 
+_OWN_SCHEDULER = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
+"""A scheduler of a class that is not torch's: nobody knows what its `step()` counts from."""
+
+
 def _is_made(value: Value) -> bool:
     """Whether a value is what a call returned: another object each time."""
     return isinstance(value, Symbol) and value.text.endswith(")") and not value.offset
@@ -65,6 +70,8 @@ def named(value: Value, name: str) -> Value:
     """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
     if type(value) is int and value > 1 and arithmetic.names_window(name):
         return Length(value, name)
+    if _is_made(value) and _OWN_SCHEDULER.search(value.text):
+        return replace(value, text=name, governed=True)
     if _is_made(value):
         return replace(value, text=name)
     return value

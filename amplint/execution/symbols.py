@@ -39,7 +39,7 @@ _HARMLESS = re.compile(
     r"info|load|resume|hasattr|getattr|isinstance|type|id$|adjust|set_|get_|watch|format"
 )
 _HIDDEN = re.compile(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|train_(batch|one)|scale_loss")
-_SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scaler$")
+_SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scalers?$")
 _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
 _SCHEDULER = re.compile(r"(?i)sched|^lr_?s|_lr$|warmup")
 _OPTIMIZER = re.compile(r"(?i)optim|(^|_)opts?([_\d]|$)")
@@ -135,6 +135,8 @@ def _method(
     role = role_of(run, symbol)
     if method == "step" and role is None and args and _plays(run, args[0]) == "optimizer":
         role = "scaler"
+    if role == "scheduler" and symbol.governed:
+        return Symbol("None")
     if role is not None and method in methods.OF_ROLE[role]:
         return methods.call_named(run, play(run, symbol, role), method, args, keywords, at)
     if method == "zero_grad":
@@ -193,7 +195,7 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
 
 def _scaled(symbol: Symbol) -> bool | None:
     """A symbol called scaled may have been scaled anywhere; another one was not."""
-    return None if "scaled" in symbol.name or (symbol.origin is Origin.OPAQUE and "scale" in symbol.text) else False
+    return None if "scale" in symbol.text else False
 
 
 def _lossy(value: Value) -> bool:

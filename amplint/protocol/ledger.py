@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -163,24 +165,40 @@ def feed_of(event: Event) -> Feed | None:
     return _FEEDS.get(event.kind)
 
 
+FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "fresh")
+"""The parts of the ledger that have a few values only."""
+
+finite_parts = attrgetter(*FINITE)
+"""Their values, in that order."""
+
+
 def advance(before: Ledger, event: Event) -> Ledger:
     """The ledger after one event that concerns its optimizer. Total: every (ledger, event) has exactly one answer."""
     feed = feed_of(event)
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"window": advance_window(before.window, event, consumed=before.used)}
     if feed is not None:
-        for part, table in TABLES.items():
-            now = getattr(before, part)
-            changes[part] = table.get(feed, {}).get(now, now)
-    changes["crossed"] = _crossed(before, feed)
-    changes["led_by_clip"] = before.led_by_clip or (feed is Feed.CLIP and before.fresh and before.grads is Grads.NONE)
-    changes["factors"] = _factors(before, event)
-    changes["window"] = advance_window(before.window, event, consumed=before.used)
+        changes.update(_finite_changes(feed, finite_parts(before)))
+    if event.kind in _OF_FACTORS:
+        changes["factors"] = _factors(before, event)
     if event.kind is Kind.CREATE:
         changes["algorithm"] = event.detail.get("algorithm")
     return with_changes(before, **changes)
 
 
-def _crossed(before: Ledger, feed: Feed | None) -> bool:
+@cache  # a few hundred combinations occur, and a running process asks at every event
+def _finite_changes(feed: Feed, parts: tuple[Any, ...]) -> dict[str, Any]:
+    """What an event makes of the parts that have few values; nothing else decides it."""
+    before = Ledger(**dict(zip(FINITE, parts, strict=True)))
+    changes = {}
+    for part, table in TABLES.items():
+        now = getattr(before, part)
+        changes[part] = table.get(feed, {}).get(now, now)
+    changes["crossed"] = _crossed(before, feed)
+    changes["led_by_clip"] = before.led_by_clip or (feed is Feed.CLIP and before.fresh and before.grads is Grads.NONE)
+    return changes
+
+
+def _crossed(before: Ledger, feed: Feed) -> bool:
     """True of gradients that carry, or were divided by, a loss scale older than the last update()."""
     if feed is Feed.UPDATE:
         scaled = before.grads is Grads.SCALED or before.stage is Stage.UNSCALED
@@ -188,6 +206,9 @@ def _crossed(before: Ledger, feed: Feed | None) -> bool:
     if feed in (Feed.ZERO_GRAD, Feed.STEP, Feed.SCALER_STEP, Feed.OPAQUE):
         return False
     return before.crossed
+
+
+_OF_FACTORS = frozenset({Kind.BACKWARD, Kind.DIVIDE, Kind.ZERO_GRAD, Kind.OPAQUE})
 
 
 def _factors(before: Ledger, event: Event) -> frozenset[str]:

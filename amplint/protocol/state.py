@@ -10,6 +10,7 @@ from amplint.protocol.events import STEPS, Event, Kind
 from amplint.protocol.ledger import UNKNOWN, Ledger, advance
 
 _OF_ALL = frozenset({Kind.EPOCH_END, Kind.END})
+_NO_LEDGER, _NO_CADENCE = Ledger(), Cadence()  # frozen: all moments may share them
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,17 @@ class State:
     def moments(self, event: Event) -> Iterator[Moment]:
         """The moments of `event`, one per optimizer and scheduler that it concerns; afterwards all are advanced."""
         self._register(event)
+        if event.kind is Kind.OPAQUE and event.optimizer is None:
+            self.unknown_start = True  # it may have touched optimizers that have not been heard of yet
         if event.kind is Kind.DISCARD:
-            yield Moment(event, Ledger(), Cadence(), {})
+            yield Moment(event, _NO_LEDGER, _NO_CADENCE, {})
             return
         for optimizer in self._optimizers(event):
-            yield Moment(event, self.ledgers[optimizer], Cadence(), dict(self.last[optimizer]), name=optimizer)
+            yield Moment(event, self.ledgers[optimizer], _NO_CADENCE, dict(self.last[optimizer]), name=optimizer)
             self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
             self._remember(optimizer, event)
         for scheduler in self._schedulers(event):
-            yield Moment(event, Ledger(), self.cadences[scheduler], dict(self.last[scheduler]), True, scheduler)
+            yield Moment(event, _NO_LEDGER, self.cadences[scheduler], dict(self.last[scheduler]), True, scheduler)
             self.cadences[scheduler] = advance_cadence(self.cadences[scheduler], event)
             self._remember(scheduler, event)
 
@@ -74,7 +77,8 @@ class State:
             self.drives[event.scheduler] = event.optimizer
             self.last[event.scheduler] = {}
         elif event.optimizer is not None and event.scheduler is None and event.optimizer not in self.ledgers:
-            self.ledgers[event.optimizer] = UNKNOWN if self.unknown_start else Ledger()
+            known = event.kind is Kind.CREATE or not self.unknown_start
+            self.ledgers[event.optimizer] = Ledger() if known else UNKNOWN
             self.last[event.optimizer] = {}
         if event.optimizer is not None and event.scaler is not None and event.scheduler is None:
             self.scalers[event.optimizer] = event.scaler
