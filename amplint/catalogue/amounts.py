@@ -195,17 +195,6 @@ def tail_lengths(moment: Moment) -> dict[str, str]:
     return {"short": str(window.micro_steps), "long": str(window.longest)}
 
 
-def made_again_and_again(moment: Moment) -> bool:
-    """Whether gradients were made more than once, erased in between or not."""
-    return _made(moment) > 1
-
-
-def _made(moment: Moment) -> int:
-    """The micro-steps since the last optimizer step, those included whose gradients were erased."""
-    window = moment.ledger.window
-    return window.micro_steps + window.lost + window.dropped
-
-
 def scaled_loss(moment: Moment) -> bool:
     """Whether the loss that is back-propagated carries the scaler's scale."""
     return moment.event.scaled is True

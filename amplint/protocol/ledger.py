@@ -212,11 +212,12 @@ _OF_FACTORS = frozenset({Kind.BACKWARD, Kind.DIVIDE, Kind.ZERO_GRAD, Kind.OPAQUE
 
 
 def _factors(before: Ledger, event: Event) -> frozenset[str]:
-    """The symbols that every back-propagated loss was multiplied by and nobody has divided out again."""
+    """The symbols that every back-propagated loss was multiplied by and nobody has divided out again.
+
+    Asked of the kinds of event that change them: a backward, a division, an erasure, code that was not followed.
+    """
     if event.kind is Kind.BACKWARD:
         return event.factors if before.grads is Grads.NONE or before.used else before.factors & event.factors
     if event.kind is Kind.DIVIDE:
         return before.factors - event.factors
-    if event.kind in (Kind.ZERO_GRAD, Kind.OPAQUE):
-        return frozenset()
-    return before.factors
+    return frozenset()

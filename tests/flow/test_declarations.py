@@ -44,6 +44,12 @@ def test_a_part_of_the_cadence_makes_it_a_condition_of_schedulers():
     assert rows(Condition(STEPS, steps=0), SCHEDULE, STEP) == [3]
 
 
+def test_a_part_of_the_ledger_that_has_many_values_can_be_asked_for_too():
+    made = at(Kind.CREATE, 0, detail={"algorithm": "SGD"})
+    assert rows(Condition(Kind.CLIP, algorithm="SGD"), made, BACK, CLIP) == [2]
+    assert rows(Condition(Kind.CLIP, algorithm="Adam"), made, BACK, CLIP) == []
+
+
 def test_a_part_that_nothing_has_cannot_be_asked_for():
     with pytest.raises(TypeError, match="'grad'"):
         Condition(Kind.CLIP, grad=Grads.PLAIN)
