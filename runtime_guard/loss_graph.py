@@ -230,8 +230,12 @@ def shape_of(node: Node | None, output: int = 0) -> Shape | None:
 
 def _scalar(node: Node | None) -> bool | None:
     """Whether a node made a single number; None when the graph does not say."""
-    shape = shape_of(node)
-    return None if shape is None else prod(shape) == 1
+    if node is None:
+        return None
+    if hasattr(node, "variable"):
+        return bool(node.variable.numel() == 1)
+    made = node._input_metadata
+    return all(size == 1 for size in made[0].shape) if made else None
 
 
 def saved(node: Node, name: str) -> Any:
