@@ -29,10 +29,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Witness:
-    """One earlier event on the path that shows a mistake, such as the backward that gave the gradients their scale."""
+    """One earlier event on the path that shows a mistake, such as the backward that gave the gradients their scale.
+
+    `filename` is None where the event is in the file of the finding.
+    """
 
     place: Place
     what: str
+    filename: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
     discover   which files are meant                                    source/discover
     prefilter  which of them can hold a training step, by their bytes   source/prefilter
+    read       the Python of each; a notebook's cells are one program   source/script
     analyse    what is wrong in each                                    analysis, the only stage that needs LibCST
     suppress   what its comments hide, and what they hide in vain       source/comments
     select     which rules speak                                        selection
@@ -13,8 +14,8 @@ A file on which the analysis fails is our fault: it is named, and the others are
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from amplint.findings import Finding, Place, Severity
@@ -22,7 +23,8 @@ from amplint.settings import Settings
 from amplint.source.discover import Discovery, SourceFile, discover
 from amplint.source.globs import matcher
 from amplint.source.prefilter import holds_comment, holds_training_words
-from amplint.source.reading import Unreadable, decoded, read
+from amplint.source.reading import LIMIT, LIMIT_WITH_OUTPUTS, Unreadable, read
+from amplint.source.script import Script, is_notebook, script_of
 from amplint.workers import spread
 
 Analysis = Callable[[str, str], list[Finding]]
@@ -40,20 +42,23 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of one file. `text` is there if there are findings to show, `crash` if the analysis failed."""
+    """What became of one file. `texts` (by cell) are there if there are findings to show, `crash` if it failed."""
 
     findings: tuple[Finding, ...] = ()
-    text: str = ""
+    texts: Mapping[int | None, str] = field(default_factory=dict)
     crash: str | None = None
     analysed: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: findings in order, the texts they stand in, what could not be done, and counts."""
+    """What became of a run: findings in order, the texts they stand in, what could not be done, and counts.
+
+    `texts` are by file and cell, the cell None where there are none.
+    """
 
     findings: tuple[Finding, ...]
-    texts: dict[str, str]
+    texts: dict[tuple[str, int | None], str]
     crashes: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
     found: int = 0
@@ -96,7 +101,8 @@ def prefilter(found: Discovery) -> list[Candidate]:
     ]
     for file in found.files:
         try:
-            data = read(file.path, _wanted_by_name if file.named else _wanted)
+            limit = LIMIT_WITH_OUTPUTS if is_notebook(file.path) else LIMIT
+            data = read(file.path, _wanted_by_name if file.named else _wanted, limit)
         except Unreadable as problem:
             candidates.append(Candidate(file.path, unreadable=problem))
         else:
@@ -121,7 +127,7 @@ def _checked(
     named = list(zip((candidate.filename for candidate in candidates), results, strict=True))
     return Outcome(
         findings=tuple(sorted((one for result in results for one in result.findings), key=lambda one: one.order)),
-        texts={filename: result.text for filename, result in named if result.findings},
+        texts={(filename, cell): text for filename, result in named for cell, text in result.texts.items()},
         crashes=tuple((filename, result.crash) for filename, result in named if result.crash),
         missing=found.missing,
         found=len(found.files),
@@ -136,8 +142,8 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
     speaking = settings.selection.rules(_inside(filename, settings))
     trains = holds_training_words(candidate.data)
     try:
-        text = _text(candidate)
-        findings, whole = _analysed(text, filename, analysis) if trains else ([], True)
+        script = _script(candidate)
+        findings, whole = _analysed(script, filename, analysis) if trains else ([], True)
     except Unreadable as problem:
         place = Place(problem.row, 1, problem.row, 1)
         finding = Finding(filename, place, "unreadable-file", Severity.ERROR, problem.why, "nothing in it was checked")
@@ -145,18 +151,19 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
     except Exception as fault:
         return Checked(crash=_told(fault))
     if holds_comment(candidate.data):
-        findings = _suppressed(findings, text, filename, speaking if whole else frozenset())
-    kept = tuple(finding for finding in findings if finding.code in speaking)
-    return Checked(kept, text if kept else "", analysed=trains)
+        findings = _suppressed(findings, script.text, filename, speaking if whole else frozenset())
+    placed = [script.placed(finding) for finding in findings] + (_broken(script, filename) if trains else [])
+    kept = tuple(finding for finding in placed if finding.code in speaking)
+    return Checked(kept, script.texts if kept else {}, analysed=trains)
 
 
-def _text(candidate: Candidate) -> str:
+def _script(candidate: Candidate) -> Script:
     if candidate.unreadable:
         raise candidate.unreadable
-    return decoded(candidate.data)
+    return script_of(candidate.data, candidate.filename)
 
 
-def _analysed(text: str, filename: str, analysis: Analysis | None) -> tuple[list[Finding], bool]:
+def _analysed(script: Script, filename: str, analysis: Analysis | None) -> tuple[list[Finding], bool]:
     """The findings in one file, and whether all of it could be read."""
     if analysis is None:
         from amplint.analysis import findings_of
@@ -165,11 +172,20 @@ def _analysed(text: str, filename: str, analysis: Analysis | None) -> tuple[list
     from amplint.source.parse import Unparsable
 
     try:
-        return analysis(text, filename), True
+        return analysis(script.text, filename), not script.broken
     except Unparsable as error:
         place = Place(error.row, error.column, error.row, error.column + 1)
         why = f"the file cannot be parsed: {error.why}"
         return [Finding(filename, place, "syntax-error", Severity.ERROR, why, "nothing in it was checked")], False
+
+
+def _broken(script: Script, filename: str) -> list[Finding]:
+    """What is said of the cells of a notebook that are not Python; the others were checked without them."""
+    advice = "nothing in this cell was checked"
+    return [
+        Finding(filename, place, "syntax-error", Severity.ERROR, f"the cell cannot be parsed: {why}", advice)
+        for place, why in script.broken
+    ]
 
 
 def _suppressed(findings: list[Finding], text: str, filename: str, speaking: frozenset[str]) -> list[Finding]:

@@ -18,10 +18,13 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Report:
-    """What there is to tell: findings in order, the texts of their files, and whether colours may be used."""
+    """What there is to tell: findings in order, the texts they stand in, and whether colours may be used.
+
+    `texts` are by file and cell, the cell None where there are none.
+    """
 
     findings: tuple[Finding, ...]
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[tuple[str, int | None], str] = field(default_factory=dict)
     colour: bool = False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from amplint.findings import Finding, Place
 from amplint.report import Report
@@ -15,15 +15,21 @@ NEAR = 30  # rows between a finding and an earlier event that still stand in one
 
 def render(report: Report) -> str:
     """A paragraph for each finding, each followed by an empty line."""
-    lines = {filename: lines_of(text) for filename, text in report.texts.items()}
-    paragraphs = (_paragraph(finding, lines.get(finding.filename, []), report.colour) for finding in report.findings)
+    lines = {source: lines_of(text) for source, text in report.texts.items()}
+    paragraphs = (_paragraph(finding, lines, report.colour) for finding in report.findings)
     return "".join("\n".join(paragraph) + "\n\n" for paragraph in paragraphs)
 
 
-def _paragraph(finding: Finding, lines: Sequence[str], colour: bool) -> list[str]:
+Source = tuple[str, int | None]
+"""A file, and the cell of a notebook."""
+
+
+def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], colour: bool) -> list[str]:
     kind = severity(finding.severity, f"{finding.severity.value}[{finding.code}]", colour)
+    here = (finding.filename, finding.place.cell)
     near, far = _marks(finding)
-    shown = [*shown_rows(lines, near), *(row for mark in far for row in shown_rows(lines, [mark]))]
+    parts = [(here, near, ""), *((source, [mark], _at(source, mark.place)) for source, mark in far)]
+    shown = [row for source, marks, _ in parts for row in shown_rows(lines.get(source, []), marks)]
     gutter = len(str(max(shown, default=finding.place.row)))
     margin = " " * gutter
     bar = paint(f"{margin} |", "gutter", colour)
@@ -31,27 +37,31 @@ def _paragraph(finding: Finding, lines: Sequence[str], colour: bool) -> list[str
         f"{kind}: {paint(finding.message, 'strong', colour)}",
         f"{paint(f'{margin}-->', 'gutter', colour)} {position(finding)}",
     ]
-    if body := snippet(lines, near, gutter, colour):
-        told += [bar, *body]
-    for mark in far:
-        if body := snippet(lines, [mark], gutter, colour):
-            told += [f"{paint(f'{margin}:::', 'gutter', colour)} {_at(finding, mark.place)}", bar, *body]
+    for source, marks, head in parts:
+        if body := snippet(lines.get(source, []), marks, gutter, colour):
+            told += [f"{paint(f'{margin}:::', 'gutter', colour)} {head}"] if head else []
+            told += [bar, *body]
     if finding.advice:
         told += [bar, f"{paint(f'{margin} =', 'gutter', colour)} {paint('help', 'help', colour)}: {finding.advice}"]
     return told
 
 
-def _marks(finding: Finding) -> tuple[list[Mark], list[Mark]]:
-    """The finding and the events near it; the events far away."""
+def _marks(finding: Finding) -> tuple[list[Mark], list[tuple[Source, Mark]]]:
+    """The finding and the events near it; the events far away, each with where it stands."""
     near = [Mark(finding.place, "", finding.severity.value, main=True)]
-    far: list[Mark] = []
+    far: list[tuple[Source, Mark]] = []
+    here = (finding.filename, finding.place.cell)
     for event in finding.witness:
         mark = Mark(event.place, event.what, "earlier", main=False)
-        beside = event.place.cell == finding.place.cell and abs(event.place.row - finding.place.row) <= NEAR
-        (near if beside else far).append(mark)
-    return near, sorted(far, key=lambda mark: (mark.place.cell or 0, mark.place.row))
+        source = (event.filename or finding.filename, event.place.cell)
+        if source == here and abs(event.place.row - finding.place.row) <= NEAR:
+            near.append(mark)
+        else:
+            far.append((source, mark))
+    return near, sorted(
+        far, key=lambda pair: (pair[0][0] != finding.filename, pair[0][0], pair[0][1] or 0, pair[1].place.row)
+    )
 
 
-def _at(finding: Finding, place: Place) -> str:
-    cell = f"cell {place.cell}:" if place.cell is not None else ""
-    return f"{finding.filename}:{cell}{place.row}:{place.column}"
+def _at(source: Source, place: Place) -> str:
+    return f"{source[0]}:{f'cell {place.cell}:' if place.cell is not None else ''}{place.row}:{place.column}"

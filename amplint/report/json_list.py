@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from amplint.findings import Edit, Finding, Fix, Place
+from amplint.findings import Edit, Finding, Fix, Place, Witness
 from amplint.report import Report
 
 
@@ -27,8 +27,18 @@ def as_json(finding: Finding) -> dict[str, Any]:
         "end_location": _end(finding.place),
         "fix": _fix(finding.fix),
         "url": None,
-        "witness": [{**_start(event.place), "what": event.what} for event in finding.witness],
+        "witness": [_event(event) for event in finding.witness],
     }
+
+
+def _event(event: Witness) -> dict[str, Any]:
+    """An earlier event; its cell and its file where it has one and where that is another."""
+    told: dict[str, Any] = {**_start(event.place), "what": event.what}
+    if event.place.cell is not None:
+        told["cell"] = event.place.cell
+    if event.filename is not None:
+        told["filename"] = os.path.abspath(event.filename)
+    return told
 
 
 def _fix(fix: Fix | None) -> dict[str, Any] | None:

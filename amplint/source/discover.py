@@ -1,4 +1,5 @@
-"""Which files are asked for: paths given by name, and the Python files below folders, each once and in order.
+"""Which files are asked for: paths given by name, and the Python files and notebooks below folders, each once and
+in order.
 
 What is found below a folder is subject to the usual excludes, to `exclude` and to git's ignore files. A path given by
 name never is.
@@ -11,8 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from amplint.source.gitignore import Ignores, chain_above, ignored, ignores_in
+from amplint.source.script import NOTEBOOK
 
-SUFFIXES = (".py", ".pyi")
+SUFFIXES = (".py", ".pyi", NOTEBOOK)
 # fmt: off
 NEVER_ENTERED = frozenset(
     (

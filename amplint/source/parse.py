@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -33,6 +35,19 @@ def parse(text: str) -> Tree:
     try:
         module = cst.parse_module(text)
     except cst.ParserSyntaxError as error:
-        raise Unparsable(error.raw_line, error.raw_column + 1, error.message.splitlines()[0]) from error
+        raise _unparsable(text, error) from error
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
     return Tree(wrapper.module, wrapper.resolve(PositionProvider))
+
+
+def _unparsable(text: str, error: cst.ParserSyntaxError) -> Unparsable:
+    """What is wrong, in Python's own words where it refuses the text too: LibCST lists what it would have liked."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as refusal:
+        return Unparsable(refusal.lineno or 1, max(refusal.offset or 1, 1), refusal.msg)
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    return Unparsable(error.raw_line, error.raw_column + 1, error.message.splitlines()[0])

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 
 LIMIT = 1 << 20  # bytes; no training loop written by people comes near it, and parsers are slow far below it
+LIMIT_WITH_OUTPUTS = 1 << 26  # bytes of a notebook, which holds pictures too; its code may be as long as any
 _SEARCHED = 1 << 26  # bytes of a larger file that are looked at to tell whether it matters
 
 
@@ -19,21 +20,21 @@ class Unreadable(Exception):
         self.row = row
 
 
-def read(path: str, wanted: Callable[[bytes], bool]) -> bytes | None:
+def read(path: str, wanted: Callable[[bytes], bool], limit: int = LIMIT) -> bytes | None:
     """The bytes of a file that is wanted for what it holds, else None.
 
-    Raises Unreadable for a file that cannot be opened, and for a wanted one over the limit of 1 MiB.
+    Raises Unreadable for a file that cannot be opened, and for a wanted one over the limit.
     """
     try:
         with open(path, "rb", buffering=0) as file:
-            over = os.fstat(file.fileno()).st_size > LIMIT
+            over = os.fstat(file.fileno()).st_size > limit
             data = file.read(_SEARCHED) if over else file.readall()
     except OSError as error:
         raise Unreadable(f"the file cannot be read: {error.strerror or error}") from None
     if not wanted(data):
         return None
     if over:
-        raise Unreadable("the file is larger than 1 MiB")
+        raise Unreadable(f"the file is larger than {limit >> 20} MiB")
     return data
 
 

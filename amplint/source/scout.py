@@ -32,9 +32,9 @@ def scout(text: str) -> str | None:
 
     Raises Unreadable for code that nests too deeply for a parser to be safe.
     """
-    tree = _tree(text)
+    tree = tree_of(text)
     if tree is None:
-        _check_brackets(text)
+        check_brackets(text)
         return text
     _check_depth(tree)
     if not any(_matters(node, text) for node in ast.walk(tree)):
@@ -46,7 +46,8 @@ def scout(text: str) -> str | None:
     return "".join(lines)
 
 
-def _tree(text: str) -> ast.Module | None:
+def tree_of(text: str) -> ast.Module | None:
+    """The syntax tree of a text, None if it is not the Python of this interpreter. Raises Unreadable."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -57,7 +58,7 @@ def _tree(text: str) -> ast.Module | None:
         raise Unreadable("the code nests too deeply for Python's own parser") from None
 
 
-def _check_brackets(text: str) -> None:
+def check_brackets(text: str) -> None:
     """Refuses what would overflow LibCST's stack; brackets in strings count too, for nobody nests 200 of them."""
     depth = 0
     for found in _BRACKET.finditer(text):

@@ -41,7 +41,7 @@ def test_what_is_right_is_passed(amplint, write):
 
 
 def test_a_file_that_cannot_be_parsed_is_told_at_its_place(amplint, write):
-    write({"train.py": "loss.backward(\n"})
+    write({"train.py": "x = 1\nloss.backward(\n"})
     ended = amplint("--output-format", "concise", analysis=None)
     assert ended.code == 1
-    assert ": error[syntax-error] the file cannot be parsed: " in ended.out
+    assert ended.out.startswith("train.py:2:14: error[syntax-error] the file cannot be parsed: '(' was never closed")

@@ -30,7 +30,7 @@ CLIP = Finding(
 
 
 def told(finding: Finding, text: str = TEXT, colour: bool = False) -> str:
-    return render("full", Report((finding,), {finding.filename: text}, colour))
+    return render("full", Report((finding,), {(finding.filename, finding.place.cell): text}, colour))
 
 
 def test_full_shows_the_finding_what_led_to_it_and_what_to_do():
@@ -86,6 +86,33 @@ def test_an_event_far_away_has_a_snippet_of_its_own():
         "    = help: call scaler.unscale_(optimizer) first",
         "",
     ]
+
+
+def test_an_event_in_another_cell_or_file_is_shown_where_it_stands():
+    place = replace(CLIP.place, cell=3, row=1, column=1, end_row=1, end_column=7)
+    event = Witness(Place(2, 1, 2, 16, cell=2), "scaled here")
+    other = Witness(Place(1, 1, 1, 4), "made here", "other.py")
+    texts = {("train.py", 2): "x = 1\nloss.backward()\n", ("train.py", 3): "clip()\n", ("other.py", None): "new()\n"}
+    finding = replace(CLIP, place=place, witness=(other, event))
+    assert render("full", Report((finding,), texts)).splitlines()[1:-2] == [
+        " --> train.py:cell 3:1:1",
+        "  |",
+        "1 | clip()",
+        "  | ^^^^^^",
+        " ::: train.py:cell 2:2:1",
+        "  |",
+        "2 | loss.backward()",
+        "  | --------------- scaled here",
+        " ::: other.py:1:1",
+        "  |",
+        "1 | new()",
+        "  | --- made here",
+        "  |",
+    ]
+    (told,) = json.loads(render("json", Report((finding,), texts)))
+    assert told["cell"] == 3
+    assert told["witness"][0] == {"row": 1, "column": 1, "what": "made here", "filename": os.path.abspath("other.py")}
+    assert told["witness"][1] == {"row": 2, "column": 1, "what": "scaled here", "cell": 2}
 
 
 def test_every_line_of_a_place_is_marked_unless_they_are_many():
