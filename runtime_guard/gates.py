@@ -18,6 +18,7 @@ from runtime_guard.sites import Place, Sites
 
 _BOUNDARY = re.compile(r"(?i)accum|boundary|sync|update|step|last|micro|window")
 _MAX_LINES = 50_000
+_FLAG = (ast.Name, ast.Attribute)
 
 
 class Gates:
@@ -127,7 +128,9 @@ def _compares(test: ast.expr) -> bool:
 
 def _at_zero(test: ast.expr) -> bool:
     """Whether a condition asks whether a counter or remainder is zero, or is a flag that was computed elsewhere."""
-    if isinstance(test, ast.Name | ast.Attribute):
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and isinstance(test.operand, _FLAG):
+        return True
+    if isinstance(test, _FLAG):
         return True
     for node in ast.walk(test):
         if isinstance(node, ast.Compare) and any(

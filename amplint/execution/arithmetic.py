@@ -349,7 +349,8 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
             return truth(run, left)
         if f"{op} {constant!r}" in _OFF:
             return not truth(run, left)
-    if op in ("==", "!=") and isinstance(constant, int) and run.in_batches:
+    literal_setting = literal and type(constant) is int and left.origin is Origin.RUN
+    if op in ("==", "!=") and isinstance(constant, int) and run.in_batches and not literal_setting:
         return run.last_batch is (op == "==")
     if op in ("==", "is", "!=", "is not") and left.origin is not Origin.DATA:
         return run.equals(text_of(left), text_of(right), left.origin) is (op in ("==", "is"))

@@ -15,6 +15,8 @@ from amplint.execution.values import (
     Gated,
     Loss,
     Origin,
+    Public,
+    Remainder,
     Scope,
     Stream,
     Symbol,
@@ -67,7 +69,8 @@ def element(owner: Value, index: str) -> Value:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
         return Symbol(f"{owner.text}[{index}]", owner.origin, forward=owner.forward, governed=owner.governed)
-    return Symbol(f"{text_of(owner)}[{index}]", Origin.DATA)
+    settled = isinstance(owner, Public) and owner.name in ("os.environ", "sys.argv")  # given from outside, once
+    return Symbol(f"{text_of(owner)}[{index}]", Origin.RUN if settled else Origin.DATA)
 
 
 def _binary(run: Run, scope: Scope, node: ir.Binary) -> Value:
@@ -114,6 +117,8 @@ def _keep(gated: Gated | None, value: Value) -> Value:
 def _negated(run: Run, value: Value) -> Value:
     if isinstance(value, Gated):
         return replace(value, value=not value.value)
+    if isinstance(value, Remainder):
+        return Gated(not value, value.length, None, value.restarts, value.assumed)
     if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
         return Condition("not", (value,))
     return not arithmetic.truth(run, value)
