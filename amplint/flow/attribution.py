@@ -22,6 +22,8 @@ _FOLLOW = frozenset({Kind.CLIP, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_DIVIDED})
 def attributed(events: Sequence[Event]) -> list[Event]:
     """The events with every backward given to the optimizers that it feeds; one event per optimizer."""
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
+    if names:
+        events = [event for event in events if not _idle(event, names)]
     if len(names) == 1:
         return [_given(event, names[0]) for event in events]
     if not names:
@@ -38,6 +40,11 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         else:
             result.append(event)
     return result
+
+
+def _idle(event: Event, names: Sequence[str]) -> bool:
+    """Whether an event clips for an optimizer that never steps: for a look at the gradients, or by a name used twice."""
+    return event.kind is Kind.CLIP and event.optimizer is not None and event.optimizer not in names
 
 
 def _steps(events: Sequence[Event]) -> dict[str, list[int]]:

@@ -106,3 +106,8 @@ def test_optimizers_that_take_turns_on_one_backward_are_fed_in_turn():
 
 def test_after_the_last_step_of_all_the_one_that_stepped_last_is_fed():
     assert told(back(1), step(2, "a"), back(1), step(3, "b"), back(1))[-1] == (1, "b")
+
+
+def test_a_clip_for_an_optimizer_that_never_steps_is_nobodys():
+    assert told(at(Kind.CLIP, 1, "old"), back(2), step(3, "new")) == [(2, "new")]
+    assert told(at(Kind.CLIP, 1, "old"), back(2)) == [(1, "old"), (2, None)]
