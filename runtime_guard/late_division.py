@@ -17,6 +17,8 @@ from torch import Tensor
 from runtime_guard.scaled import metadata_of
 
 _MARK = "runtime_guard.passed"
+_FACTORS = 4
+"""So many factors are looked through."""
 
 
 def mark_passed(node: Any) -> None:
@@ -46,7 +48,12 @@ def _holds_quotient(frame: FrameType) -> bool:
 
 
 def _quotient(value: Any) -> bool:
-    if type(value) is not Tensor or value.dim() or value.grad_fn is None or value.grad_fn.name() != "DivBackward0":
+    if type(value) is not Tensor or value.dim():
         return False
-    inner = value.grad_fn.next_functions[0][0]
-    return inner is not None and _MARK in metadata_of(inner) and _MARK not in metadata_of(value.grad_fn)
+    node, divided = value.grad_fn, False
+    for _ in range(_FACTORS):
+        if node is None or _MARK in metadata_of(node) or node.name() not in ("DivBackward0", "MulBackward0"):
+            break
+        divided = divided or node.name() == "DivBackward0"
+        node = node.next_functions[0][0]
+    return divided and node is not None and _MARK in metadata_of(node)

@@ -33,7 +33,16 @@ class _Pruner:
         self.contents = Contents(usage)
 
     def body(self, nodes: Iterable[ir.Stmt]) -> Body:
-        return tuple(found for node in nodes if (found := self._one(node)) is not None)
+        nodes = tuple(nodes)
+        kept = ((found, nodes[at + 1 :]) for at, node in enumerate(nodes) if (found := self._one(node)) is not None)
+        return tuple(self._passing(node, rest) if isinstance(node, ir.If) else node for node, rest in kept)
+
+    def _passing(self, node: ir.If, rest: Body) -> ir.If:
+        """An `if` that goes on with the next micro-step unless a counter is full: the rest of the block is its gate."""
+        goes_on = bool(node.body) and isinstance(node.body[-1], ir.Leave) and node.body[-1].how == "continue"
+        if not goes_on or node.gates or not self._steps(rest) or self._goes_back(rest):
+            return node
+        return replace(node, test=_counting(node.test, {name for child in rest for name in _resets(child)}))
 
     def _one(self, node: ir.Stmt) -> ir.Stmt | None:
         if isinstance(node, ir.Function):
