@@ -16,6 +16,7 @@ from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
 from amplint.flow.judge import Breach, Trace, judge
 from amplint.lower.facts import facts_of
+from amplint.lower.libraries import libraries_of, words_of
 from amplint.lower.prune import program_of
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
@@ -33,8 +34,14 @@ def findings_of(text: str, filename: str) -> list[Finding]:
     with _deep():
         body = Statements(parse(reduced)).module()
         found = [_finding(breach, filename) for breach in _facts(filename, body)]
-        found += [_finding(breach, filename) for breach in _breaches(program_of(filename, body))]
+        found += [_finding(breach, filename) for breach in _breaches(program(filename, body))]
     return sorted(set(found), key=lambda finding: finding.order)
+
+
+def program(filename: str, body: tuple[ir.Stmt, ...]) -> ir.Program:
+    """The program of a module, with those of the frameworks that it uses."""
+    libraries = libraries_of(body)
+    return program_of(filename, body, libraries, words_of(libraries))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType, ModuleType
 
 from amplint.catalogue.accumulation import (
+    double_loss_division,
     dropped_tail_window,
     early_first_window,
     ineffective_loss_division,
@@ -28,6 +29,11 @@ from amplint.catalogue.clipping import (
     clip_before_unscale,
     clip_per_micro_step,
     scaled_gradient_norm,
+)
+from amplint.catalogue.framework import (
+    bypassed_framework_backward,
+    bypassed_framework_clip,
+    missing_accumulate_context,
 )
 from amplint.catalogue.rule import Rule
 from amplint.catalogue.scaler import (
@@ -69,6 +75,7 @@ _MODULES: tuple[ModuleType, ...] = (
     clip_per_micro_step,
     scaled_gradient_norm,
     missing_loss_division,
+    double_loss_division,
     ineffective_loss_division,
     wrong_loss_divisor,
     mean_of_token_means,
@@ -82,6 +89,9 @@ _MODULES: tuple[ModuleType, ...] = (
     misnormalized_tail_window,
     scheduler_per_micro_step,
     scheduler_before_optimizer,
+    bypassed_framework_backward,
+    bypassed_framework_clip,
+    missing_accumulate_context,
 )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from amplint.dialects.accelerate import ACCELERATE
 from amplint.dialects.dialect import Dialect
 from amplint.dialects.torch import TORCH
 
-DIALECTS: tuple[Dialect, ...] = (TORCH,)
+DIALECTS: tuple[Dialect, ...] = (TORCH, ACCELERATE)
 
 GOVERNS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.governs)
 """Packages that divide, scale, clip or gate on the user's behalf."""

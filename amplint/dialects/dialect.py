@@ -29,8 +29,11 @@ class Dialect:
     events. `losses`: functions that return a loss, averaged over the batch unless `reduction` says otherwise.
     `transparent`: wrappers that hand their first argument through (progress bars, `enumerate` has a place of its own).
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
-    `quiet`: methods of optimizers and scalers that touch no gradient. `words`: a file without any of these has no
-    training step.
+    `behaviour`: the name of a file in this folder that says what the framework does, as a small Python program that is
+    never executed by Python: the static half runs it on its model, together with the user's code. `defines`: qualified
+    public names and what they are called in that program. `adopts`: names that everybody gives to an object of a class
+    of it. `spelling`: what it calls its own `backward` and `clip`, for advice. `quiet`: methods of optimizers and
+    scalers that touch no gradient. `words`: a file without any of these has no training step.
     """
 
     name: str
@@ -42,3 +45,7 @@ class Dialect:
     governs: frozenset[str] = frozenset()
     quiet: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
+    behaviour: str = ""
+    defines: Mapping[str, str] = field(default_factory=dict)
+    adopts: Mapping[str, str] = field(default_factory=dict)
+    spelling: Mapping[str, str] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
+from amplint.execution import libraries
 from amplint.execution.arithmetic import resolve
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -36,7 +37,8 @@ _FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to
 def read(run: Run, owner: Value, name: str) -> Value:
     """`owner.name`."""
     if type(owner) is Symbol:
-        return _of_symbol(owner, name)
+        adopted = libraries.adopt(run, owner)
+        return _of_symbol(owner, name) if adopted is None else _of_instance(run, adopted, name)
     owner = resolve(run, owner)
     if isinstance(owner, Instance):
         return _of_instance(run, owner, name)
@@ -47,7 +49,8 @@ def read(run: Run, owner: Value, name: str) -> Value:
         found = _in_class(owner, name)
         return found if found is not _MISSING else Symbol(f"{owner.node.name}.{name}")
     if isinstance(owner, Public):
-        return Public(f"{owner.name}.{name}")
+        known = libraries.find(run, f"{owner.name}.{name}")
+        return known if known is not None else Public(f"{owner.name}.{name}")
     if name == "grad" and isinstance(owner, Parameters):
         return Gradient(owner.model)
     if isinstance(owner, Gradient) and name in ("data", "grad"):

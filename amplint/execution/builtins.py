@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from amplint.execution import arithmetic, attributes
+from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import Run
 from amplint.execution.values import (
     NUMBER,
@@ -29,6 +30,8 @@ Keywords = dict[str, Value]
 def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """The value of calling a builtin."""
     make = _BUILTINS.get(name)
+    if make is None and name in INTRINSICS:
+        return INTRINSICS[name](run, args, keywords, at)
     if make is not None and args:
         return make(run, args, keywords, at)
     return Symbol(f"{name}({', '.join(text_of(value) for value in args)})", _origin(args))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from amplint.dialects.dialect import Role
-from amplint.execution import arithmetic, attributes, builtins, methods, public, symbols
+from amplint.execution import arithmetic, attributes, builtins, libraries, methods, public, symbols
 from amplint.execution.run import MAX_DEPTH, Run
 from amplint.execution.signals import Returned
 from amplint.execution.values import (
@@ -52,7 +52,14 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     func = arithmetic.resolve(run, evaluate(run, scope, node.func))
     args = [evaluate(run, scope, arg) for arg in node.args]
     keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
+    if node.starred and isinstance(func, Class) and _of_library(func):
+        keywords = libraries.unknown_arguments(func, keywords)
     return invoke(run, func, args, keywords, node.at)
+
+
+def _of_library(klass: Class) -> bool:
+    module = klass.scope.outermost().module
+    return module is not None and module.library
 
 
 def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
@@ -96,7 +103,7 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
     algorithm = _optimizer_base(klass)
     if algorithm is not None:
         return public.call(run, algorithm, args, keywords, at)
-    instance = Instance(klass, text="self")
+    instance = Instance(klass, text=klass.node.name.lower() if _of_library(klass) else "self")
     init = attributes.read(run, instance, "__init__")
     if isinstance(init, Method):
         invoke(run, init, args, keywords, at)
@@ -135,12 +142,11 @@ def _run_function(
         return _not_run(run, name, args, keywords)
     scope = bind(run, function, args, keywords, at, instance)
     run.executed.add(id(node))
-    run.stack.append(run.site(at))
     depth = len(run.gates)
     try:
-        return _result(run, function, scope)
+        with run.calling(function.scope.outermost().module, at):
+            return _result(run, function, scope)
     finally:
-        run.stack.pop()
         del run.gates[depth:]
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from amplint.execution import arithmetic, attributes, calls
+from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Condition,
@@ -40,7 +41,9 @@ def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
     found = scope.find(node.name)
     if found is not None:
         return found.names[node.name]
-    return calls.Builtin(node.name) if node.name in _BUILTINS else Symbol(node.name)
+    if node.name in _BUILTINS or (run.in_library and node.name in INTRINSICS):
+        return calls.Builtin(node.name)
+    return Symbol(node.name)
 
 
 def _attr(run: Run, scope: Scope, node: ir.Attr) -> Value:

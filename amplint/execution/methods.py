@@ -6,12 +6,13 @@ import re
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, symbols
+from amplint.execution import arithmetic, attributes, libraries, symbols
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
     Function,
     Gradient,
+    Instance,
     Loss,
     Method,
     Optimizer,
@@ -47,6 +48,12 @@ def call(run: Run, func: Bound, args: list[Value], keywords: dict[str, Value], a
 def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """A call of a method by its name."""
     run.hooked = run.hooked or name in symbols.HOOKS
+    if isinstance(owner, (Optimizer, Scheduler)):
+        owner = libraries.kept(run, owner, "optimizer" if isinstance(owner, Optimizer) else "scheduler")
+    if isinstance(owner, Instance):
+        from amplint.execution.calls import invoke
+
+        return invoke(run, attributes.read(run, owner, name), args, keywords, at)
     if isinstance(owner, Optimizer):
         return _optimizer(run, owner, name, args, keywords, at)
     if isinstance(owner, Scaler):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution.values import Optimizer, Origin, Scaler, Scheduler, Symbol, Value
+from amplint.execution.values import Module, Optimizer, Origin, Scaler, Scheduler, Scope, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import Event, Gate, Kind, Site
 
@@ -99,6 +100,11 @@ class Run:
     made: int = 0
     hooked: bool = False
     cost: int = 0
+    here: Module | None = None
+    library_scopes: dict[str, Scope] = field(default_factory=dict)
+    keepers: dict[str, Value] = field(default_factory=dict)
+    handed: bool = False
+    remarks: dict[str, str] = field(default_factory=dict)
 
     @property
     def choices(self) -> dict[str, bool]:
@@ -122,8 +128,31 @@ class Run:
         )
 
     def site(self, at: ir.Span) -> Site:
-        """A span of the program as a site."""
-        return Site(self.program.path, *at)
+        """A span of the code that runs as a site; what a library does, happens where it was called."""
+        if self.here is None:
+            return Site(self.program.path, *at)
+        if self.here.library:
+            return self.stack[-1] if self.stack else Site(self.program.path, 0)
+        return Site(self.here.path, *at)
+
+    @property
+    def in_library(self) -> bool:
+        """Whether the code that runs tells what a library does."""
+        return self.here is not None and self.here.library
+
+    @contextmanager
+    def calling(self, module: Module | None, at: ir.Span) -> Iterator[None]:
+        """While it is open, a function of a module runs, called at a place of the module that ran before."""
+        before, pushed = self.here, not self.in_library
+        if pushed:
+            self.stack.append(self.site(at))
+        self.here = module
+        try:
+            yield
+        finally:
+            self.here = before
+            if pushed:
+                self.stack.pop()
 
     def count(self) -> None:
         """Counts a statement. Raises Cut when the run has become too long."""
@@ -164,6 +193,8 @@ class Run:
         """Adds an event to the trace. What belongs to a governed optimizer is not ours to judge."""
         if optimizer is not None and optimizer.governed:
             return
+        if self.here is not None and self.here.library:
+            rest["detail"] = {**rest.get("detail", {}), **self.here.detail, **self.remarks}
         event = Event(
             kind,
             self.site(at),
@@ -172,7 +203,7 @@ class Run:
             scheduler.key if scheduler else None,
             weight,
             gate=self._gate(kind),
-            stack=tuple(self.stack),
+            stack=tuple(self.stack[:-1] if self.in_library else self.stack),
             repeats=self.in_batches > 0,
             **rest,
         )

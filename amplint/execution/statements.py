@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, loops, methods
+from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
 from amplint.execution.signals import Returned, Signal
@@ -167,7 +167,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     taken = loops.boundary(run, test, node) if node.gates else None
     if taken is None:
         taken = arithmetic.truth(run, test)
-        if node.gates and isinstance(test, bool) and run.in_batches:
+        if node.gates and isinstance(test, bool) and run.in_batches and not run.in_library:
             test = Gated(test, None)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)
@@ -248,7 +248,8 @@ def _class(run: Run, scope: Scope, node: ir.Class) -> Signal:
 
 def _import(run: Run, scope: Scope, node: ir.Import) -> Signal:
     if node.name not in scope.names:  # `try: import a; except: import b as a`: the first one stands
-        scope.bind(node.name, Public(node.qualified))
+        found = libraries.find(run, node.qualified)
+        scope.bind(node.name, found if found is not None else Public(node.qualified))
     return None
 
 

@@ -273,15 +273,25 @@ class Stream:
     window: bool = False
 
 
+@dataclass(frozen=True)
+class Module:
+    """The module that code belongs to: where it stands; for one that tells what a library does, what it spells how."""
+
+    path: str
+    library: bool = False
+    detail: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
+
+
 @dataclass(eq=False)
 class Scope:
-    """The names of a function call or of the module."""
+    """The names of a function call or of a module; `module` is known of a module's own scope only."""
 
     names: dict[str, Value] = field(default_factory=dict)
     parent: Scope | None = None
     elsewhere: set[str] = field(default_factory=set)
     function: Function | None = None
     instance: Value = None
+    module: Module | None = None
 
     def find(self, name: str) -> Scope | None:
         """The nearest scope that binds a name."""
@@ -295,11 +305,12 @@ class Scope:
     def bind(self, name: str, value: Value) -> None:
         """Binds a name here, or where a `global` or `nonlocal` says."""
         if name in self.elsewhere and self.parent is not None:
-            (self.parent.find(name) or self._outermost()).names[name] = value
+            (self.parent.find(name) or self.outermost()).names[name] = value
         else:
             self.names[name] = value
 
-    def _outermost(self) -> Scope:
+    def outermost(self) -> Scope:
+        """The scope of the module."""
         scope = self
         while scope.parent is not None:
             scope = scope.parent

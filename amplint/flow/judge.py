@@ -56,7 +56,9 @@ class Breach:
 
 def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     """The breaches that stand, each once, the most serious form of it; sorted by place."""
-    runs = [(trace, _hidden(list(_breaches(trace, rules)), rules)) for trace in traces if not _contradicts(trace)]
+    goes_back = any(_goes_back(trace) for trace in traces)
+    meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
+    runs = [(trace, _hidden(list(_breaches(trace, rules)), rules)) for trace in meant]
     best: dict[tuple[str, Site], Breach] = {}
     for trace, found in runs:
         for breach in found:
@@ -82,6 +84,11 @@ def _contradicts(trace: Trace) -> bool:
     """Whether two flags that both speak of float16 disagree: nobody can know that such a run exists."""
     values = {value for key, value in trace.choices.items() if _PRECISION_FLAG.search(key)}
     return len(values) > 1
+
+
+def _goes_back(trace: Trace) -> bool:
+    """Whether a run back-propagates: one that does not is no training, where others do."""
+    return any(event.kind is Kind.BACKWARD for event in trace.events)
 
 
 def _breaches(trace: Trace, rules: Mapping[str, Rule]) -> Iterable[Breach]:

@@ -370,13 +370,30 @@ STATEMENTS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Library:
+    """What a framework does to the training step, as a small program of its own.
+
+    `defines`: the qualified public names that it gives a meaning, and what they are called in its body. `adopts`: names
+    that code gives to an object of a class of it. `spelling`: what it calls its own `backward` and `clip`.
+    """
+
+    name: str
+    body: tuple[Stmt, ...]
+    defines: dict[str, str]
+    adopts: dict[str, str]
+    spelling: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
     `called`: the functions that another function of the module calls, methods with a dot before their name.
+    `libraries`: the frameworks that it uses.
     """
 
     path: str
     body: tuple[Stmt, ...]
     usage: dict[str, frozenset[str]]
     called: frozenset[str] = frozenset()
+    libraries: tuple[Library, ...] = ()

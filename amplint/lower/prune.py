@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -16,20 +17,29 @@ Body = tuple[ir.Stmt, ...]
 _DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
 
 
-def program_of(path: str, body: Body) -> ir.Program:
-    """The program of a module: what matters to the training step, and nothing else."""
+def program_of(
+    path: str, body: Body, libraries: tuple[ir.Library, ...] = (), words: AbstractSet[str] = frozenset()
+) -> ir.Program:
+    """The program of a module: what matters to the training step, and nothing else. `words`: of the libraries."""
     usage = usage_of(body)
     deeds = deeds_of(body, usage)
-    pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds)).body(body)
+    pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds, words).kept).body(body)
     called = {name for key, function in functions(body) for name in reaches(function) - {key}}
-    return ir.Program(path, pruned, usage.methods, frozenset(called))
+    return ir.Program(path, pruned, usage.methods, frozenset(called), libraries)
+
+
+def whole(body: Body) -> Body:
+    """All statements of a module, with the notes on what they do."""
+    usage = usage_of(body)
+    everything = {id(node) for statement in body for node in walk(statement)}
+    return _Pruner(usage, deeds_of(body, usage), everything).body(body)
 
 
 class _Pruner:
     """Rebuilds statements. Each method returns what remains of one."""
 
-    def __init__(self, usage: Usage, deeds: Deeds, relevance: Relevance) -> None:
-        self.deeds, self.relevance = deeds, relevance
+    def __init__(self, usage: Usage, deeds: Deeds, kept: AbstractSet[int]) -> None:
+        self.deeds, self.kept = deeds, kept
         self.contents = Contents(usage)
 
     def body(self, nodes: Iterable[ir.Stmt]) -> Body:
@@ -49,7 +59,7 @@ class _Pruner:
             return self._function(node, node.name)
         if isinstance(node, ir.Class):
             return replace(node, body=self._members(node.body))
-        if id(node) not in self.relevance.kept:
+        if id(node) not in self.kept:
             return None
         make = _COMPOUNDS.get(type(node))
         return make(self, node) if make else node

@@ -7,7 +7,7 @@ that is kept without need costs time, not truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from amplint.flow import program as ir
@@ -37,11 +37,11 @@ class Line:
 class Relevance:
     """The statements that stay, by identity, and the names that they read."""
 
-    def __init__(self, body: tuple[ir.Stmt, ...], usage: Usage, deeds: Deeds) -> None:
+    def __init__(self, body: tuple[ir.Stmt, ...], usage: Usage, deeds: Deeds, words: Set[str] = frozenset()) -> None:
         self.usage, self.deeds = usage, deeds
         self.kept: set[int] = set()
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting}
-        self._known = _defined(body)
+        self._known = _defined(body) | words
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())

@@ -66,7 +66,8 @@ RULE = Rule(
     "so nearly every gradient is shrunk to the same tiny norm",
     advice="call `scaler.unscale_(optimizer)` before clipping",
     when=(
-        Condition(Kind.CLIP, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1), also=with_a_limit),
+        Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1), also=with_a_limit),
+        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=with_a_limit),
         Condition(Kind.DIVIDE, clipped=True, micro_steps=at_least(1), also=takes_out_a_scale),
     ),
     place=Kind.CLIP,

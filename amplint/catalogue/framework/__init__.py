@@ -1,0 +1,1 @@
+"""Rules about frameworks that divide, scale, clip or gate by themselves."""

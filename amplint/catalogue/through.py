@@ -1,0 +1,56 @@
+"""Questions about what a framework's calls do, and what was done past them.
+
+An event that a framework's call brings about carries in its detail `through`, the framework, and how the framework
+spells its own `backward` and `clip`, where it has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isclose
+
+from amplint.catalogue.amounts import divided_alone
+from amplint.protocol.events import Kind
+from amplint.protocol.ledger import Grads
+from amplint.protocol.state import Moment
+
+
+def by_hand(moment: Moment) -> bool:
+    """Whether the event is the user's own, and not what a framework's call does."""
+    return "through" not in moment.event.detail
+
+
+def bypassed(kind: Kind, due: str) -> Callable[[Moment], bool]:
+    """Whether a framework steps what torch did, although the framework has a call of its own for it."""
+
+    def past(moment: Moment) -> bool:
+        earlier = moment.last.get(kind)
+        return due in moment.event.detail and earlier is not None and "through" not in earlier.detail
+
+    return past
+
+
+def without_scale(moment: Moment) -> bool:
+    """Whether the gradients carry no loss scale."""
+    return moment.ledger.grads not in (Grads.SCALED, Grads.MIXED)
+
+
+def divided_by_both(moment: Moment) -> bool:
+    """Whether the losses of a window, back-propagated by a framework, are divided by the window twice."""
+    window, backward = moment.ledger.window, moment.last.get(Kind.BACKWARD)
+    count = window.micro_steps
+    if count < 3 or window.late or backward is None or "through" not in backward.detail:
+        return False
+    totals = [weight for place, weight in window.weights if place in window.here and weight is not None]
+    return any(isclose(total, 1 / count, rel_tol=1e-6) for total in totals)
+
+
+def alone_outside(moment: Moment) -> bool:
+    """Whether a loss that the framework divided by the window is stepped alone, outside the window's context."""
+    backward = moment.last.get(Kind.BACKWARD)
+    return divided_alone(moment) and backward is not None and "outside" in backward.detail
+
+
+def context_words(moment: Moment) -> dict[str, str]:
+    """The context that was not entered."""
+    return {"context": moment.last[Kind.BACKWARD].detail["outside"]}

@@ -1,0 +1,88 @@
+"""What the program of a library can say of a training step and Python cannot: functions that only it can call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from amplint.execution.run import Run
+from amplint.execution.values import Optimizer, Scaler, Scheduler, Symbol, Value
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+Keywords = dict[str, Value]
+
+
+def _last_batch(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`last_batch()`: whether this is the last batch of an epoch."""
+    return run.last_batch
+
+
+def _role(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`role(value)`: `"optimizer"`, `"scheduler"`, or `"other"`."""
+    from amplint.execution import symbols
+
+    value = args[0]
+    if isinstance(value, (Optimizer, Scheduler)):
+        return "optimizer" if isinstance(value, Optimizer) else "scheduler"
+    found = symbols.role_of(run, value) if isinstance(value, Symbol) else None
+    return found if found in ("optimizer", "scheduler") else "other"
+
+
+def _played(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`played(value, role)`: the torch object that a value stands for."""
+    from amplint.execution import symbols
+
+    return symbols.play(run, args[0], args[1])
+
+
+def _keep(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`keep(optimizer=f, scheduler=g)`: what the framework makes of the objects of a role."""
+    run.keepers.update(keywords)
+    return None
+
+
+def _handed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`handed()`: from now on it is known which objects were handed to the framework."""
+    run.handed = True
+    return None
+
+
+def _opaque(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`opaque()`: what the framework does here is not told."""
+    run.emit(Kind.OPAQUE, at)
+    return None
+
+
+def _unscale_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`unscale_all(scaler)`: the gradients of all optimizers are unscaled."""
+    from amplint.execution import methods
+
+    scaler = args[0]
+    if isinstance(scaler, Scaler) and methods.enabled(run, scaler):
+        run.emit(Kind.UNSCALE, at, None, scaler)
+    return None
+
+
+def _no_tail(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`no_tail()`: the framework takes care of the last window of an epoch."""
+    run.model.learn_no_tail()
+    return None
+
+
+def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`remark(outside="...")`: what the next events say in their detail; `remark()`: nothing any more."""
+    run.remarks = {name: str(value) for name, value in keywords.items()}
+    return None
+
+
+INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
+    "handed": _handed,
+    "keep": _keep,
+    "last_batch": _last_batch,
+    "no_tail": _no_tail,
+    "opaque": _opaque,
+    "played": _played,
+    "remark": _remark,
+    "role": _role,
+    "unscale_all": _unscale_all,
+}

@@ -1,0 +1,83 @@
+"""What a framework does: its names are bound to the classes and functions of its small program, run like the user's.
+
+An event of that program happens at the place in the user's code from which it was called.
+"""
+
+from __future__ import annotations
+
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Class,
+    Function,
+    Instance,
+    Module,
+    Optimizer,
+    Scheduler,
+    Scope,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+
+
+def find(run: Run, qualified: str) -> Value:
+    """The class or function that a public name stands for; None when no library that the module uses defines it."""
+    for library in run.program.libraries:
+        if qualified in library.defines:
+            return _scope(run, library).names.get(library.defines[qualified])
+    return None
+
+
+def adopt(run: Run, symbol: Symbol) -> Instance | None:
+    """The object that everybody calls so, of which nothing else is known; None if there is none."""
+    for library in run.program.libraries:
+        if symbol.name in library.adopts and not run.in_library:
+            key = ("adopted", text_of(symbol))
+            if key not in run.objects:
+                klass = _scope(run, library).names[library.adopts[symbol.name]]
+                run.objects[key] = _of_unknown(run, klass, text_of(symbol))
+            return run.objects[key]  # type: ignore[no-any-return]
+    return None
+
+
+def _of_unknown(run: Run, klass: Class, text: str) -> Value:
+    """An object of which it is not known how it was made."""
+    from amplint.execution import calls
+
+    made = calls.instantiate(run, klass, [], unknown_arguments(klass, {}, f"{text}."), ir.NOWHERE)
+    made.text = text
+    return made
+
+
+def unknown_arguments(klass: Class, known: dict[str, Value], prefix: str = "") -> dict[str, Value]:
+    """The arguments of a constructor of which only some are known."""
+    init = klass.attributes.get("__init__")
+    params = init.node.params[1:] if isinstance(init, Function) else ()
+    return {param.name: Symbol(prefix + param.name) for param in params if not param.star} | known
+
+
+def kept(run: Run, value: Value, role: str) -> Value:
+    """What a framework makes of an optimizer or scheduler whose making is not seen, or was not handed to it yet."""
+    keeper = run.keepers.get(role)
+    if keeper is None or run.in_library or (isinstance(value, (Optimizer, Scheduler)) and run.handed):
+        return value
+    key = ("kept", text_of(value))
+    if key not in run.objects:
+        from amplint.execution import calls
+
+        run.objects[key] = calls.invoke(run, keeper, [value], {}, ir.NOWHERE)
+    return run.objects[key]
+
+
+def _scope(run: Run, library: ir.Library) -> Scope:
+    """The names of a library's program, which runs once in a run."""
+    from amplint.execution.statements import execute
+
+    if library.name not in run.library_scopes:
+        module = Module(library.name, True, {"through": library.name, **library.spelling})
+        scope = run.library_scopes[library.name] = Scope({"__name__": library.name}, module=module)
+        before, run.here = run.here, module
+        execute(run, scope, library.body)
+        run.here = before
+    return run.library_scopes[library.name]
