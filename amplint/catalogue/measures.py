@@ -75,15 +75,6 @@ def slow_start(moment: Moment) -> dict[str, str] | None:
     return {"skipped": str(reading.skipped_first)}
 
 
-def never_used(moment: Moment) -> dict[str, str] | None:
-    """How often gradients were made, erased in between or not, if the run ends and nothing has stepped with them."""
-    window = moment.ledger.window
-    made = window.micro_steps + window.lost + window.dropped
-    if moment.event.kind is not Kind.END or moment.of_scheduler or window.steps or made < 2:
-        return None
-    return {"times": str(made)}
-
-
 def _alike(weights: tuple[float | None, ...]) -> bool:
     """Whether all weights are known, positive and the same."""
     values = known(weights)

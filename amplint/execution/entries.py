@@ -22,17 +22,21 @@ MAX_ENTRIES = 40
 
 @dataclass(frozen=True)
 class Entry:
-    """A function or method to start from; the module itself if `function` is None."""
+    """A function or method to start from; the module itself if `function` is None.
+
+    `wasted`: it makes gradients and zeroes them in a loop, and nothing in the module can have used them.
+    """
 
     function: ir.Function | None = None
     klass: str | None = None
     loops: bool = True
+    wasted: bool = False
 
     @property
     def complete(self) -> bool:
         """Whether nobody else has a hand in: backward and step are both in it, and the loop or the zeroing too."""
         found = self.function
-        return found is None or (found.backward and found.steps and (self.loops or found.zeroes))
+        return found is None or self.wasted or (found.backward and found.steps and (self.loops or found.zeroes))
 
 
 def entries(program: ir.Program) -> Iterator[Entry]:
@@ -44,7 +48,8 @@ def entries(program: ir.Program) -> Iterator[Entry]:
     )
     for function, klass in callers_first[:MAX_ENTRIES]:
         if function.relevant and (function.backward or function.steps):
-            yield Entry(function, klass, function.loops)
+            wasted = function.loops and function.zeroes and not program.takes_gradients
+            yield Entry(function, klass, function.loops, wasted)
 
 
 def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:
@@ -81,7 +86,9 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
         _play(run, scope, entry)
     except Cut:
         return run
-    run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE)
+    followed = not program.takes_gradients and all(event.kind is not Kind.OPAQUE for event in run.events)
+    detail = {} if followed else {"unseen": "yes"}
+    run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
     return run
 
 

@@ -24,10 +24,12 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
     if names:
         events = [event for event in events if not _idle(event, names)]
+    else:  # nobody steps: they belong to the one optimizer that is spoken of
+        names = list(dict.fromkeys(event.optimizer for event in events if event.optimizer))
+        if len(names) != 1:
+            return list(events)
     if len(names) == 1:
         return [_given(event, names[0]) for event in events]
-    if not names:
-        return list(events)
     feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
     result: list[Event] = []
     current: tuple[str, ...] = ()

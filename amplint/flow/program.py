@@ -390,6 +390,7 @@ class Program:
 
     `called`: the functions that another function of the module calls, methods with a dot before their name.
     `libraries`: the frameworks that it uses.
+    `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient.
     """
 
     path: str
@@ -397,3 +398,4 @@ class Program:
     usage: dict[str, frozenset[str]]
     called: frozenset[str] = frozenset()
     libraries: tuple[Library, ...] = ()
+    takes_gradients: bool = True

@@ -11,7 +11,7 @@ from amplint.flow import program as ir
 from amplint.lower.contents import Contents
 from amplint.lower.names import binds, functions, reaches, walk
 from amplint.lower.relevance import Relevance
-from amplint.lower.usage import Deeds, Usage, deeds_of, usage_of
+from amplint.lower.usage import Deeds, Usage, deeds_of, takes_gradients, usage_of
 
 Body = tuple[ir.Stmt, ...]
 _DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
@@ -25,7 +25,8 @@ def program_of(
     deeds = deeds_of(body, usage)
     pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds, words).kept).body(body)
     called = {name for key, function in functions(body) for name in reaches(function) - {key}}
-    return ir.Program(path, pruned, usage.methods, frozenset(called), libraries)
+    takes = bool(libraries) or takes_gradients(body)
+    return ir.Program(path, pruned, usage.methods, frozenset(called), libraries, takes)
 
 
 def whole(body: Body) -> Body:

@@ -128,6 +128,24 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     )
 
 
+_TAKES = re.compile(r"(?i)step|optimi[sz]e|apply|update_|_update|hook|callback")
+_GRADIENTS = frozenset({"grad", "main_grad"})
+
+
+def takes_gradients(body: Iterable[ir.Stmt]) -> bool:
+    """Whether anything in a module, run or not, may step an optimizer or use a gradient: by its name, generously."""
+    return any(_takes(node) for statement in body for node in walk(statement))
+
+
+def _takes(node: object) -> bool:
+    if isinstance(node, ir.Attr):
+        steps = node.name == "step" and not _SCHEDULER.search(last(node.owner))
+        return steps or node.name in _GRADIENTS
+    if not isinstance(node, ir.Call) or last(node.func) in ("step", "zero_grad"):
+        return isinstance(node, ir.Function) and node.generator
+    return bool(_TAKES.search(last(node.func))) and not _SCHEDULER.search(last(node.func))
+
+
 @dataclass(frozen=True)
 class Deeds:
     """The names of the module's functions that do something, in themselves or in what they call.

@@ -20,7 +20,6 @@ HARMLESS = {
     "zeroed after: swap zero and schedule": "neither looks at the other",
 }
 NOT_YET = {  # the rule that is to find it; there is none yet, or it needs a run
-    "drop step": "missing-step",
     "drop schedule": "scheduler-never-stepped",
     "double schedule": "scheduler-horizon-mismatch",
 }

@@ -42,14 +42,27 @@ where the loss was scaled. If the gradients themselves are wanted (a saliency ma
 - Taking an optimization step (https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step)
 """
 
-from amplint.catalogue.measures import never_used
-from amplint.catalogue.rule import Rule, Tier
+from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
+from amplint.protocol.state import Moment
+from amplint.protocol.window import Window
+
+
+def _made(window: Window) -> int:
+    """How many micro-steps made gradients, erased since or not."""
+    return window.micro_steps + window.lost + window.dropped
+
+
+def _for_nothing(moment: Moment) -> bool:
+    """Whether gradients were made more than once, and nothing that was not seen can have used them."""
+    return _made(moment.ledger.window) > 1 and "unseen" not in moment.event.detail
+
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="gradients were made {times} times, but the optimizer never steps: no weight ever moves",
+    message="gradients are made {again}, but the optimizer never steps: no weight ever moves",
     advice="call `optimizer.step()` after the last backward of the window",
-    observe=never_used,
+    when=(Condition(Kind.END, steps={0}, also=_for_nothing),),
+    words=lambda moment: {"again": f"again and again ({_made(moment.ledger.window)} times)"},
     place=Kind.BACKWARD,
 )
