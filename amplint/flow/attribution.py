@@ -45,7 +45,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
 
 
 def _idle(event: Event, names: Sequence[str]) -> bool:
-    """Whether an event clips for an optimizer that never steps: for a look at the gradients, or by a name used twice."""
+    """Whether an event clips for an optimizer that never steps: for a look at the gradients, or under another name."""
     return event.kind is Kind.CLIP and event.optimizer is not None and event.optimizer not in names
 
 

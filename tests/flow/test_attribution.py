@@ -110,4 +110,4 @@ def test_after_the_last_step_of_all_the_one_that_stepped_last_is_fed():
 
 def test_a_clip_for_an_optimizer_that_never_steps_is_nobodys():
     assert told(at(Kind.CLIP, 1, "old"), back(2), step(3, "new")) == [(2, "new")]
-    assert told(at(Kind.CLIP, 1, "old"), back(2)) == [(1, "old"), (2, None)]
+    assert told(at(Kind.CLIP, 1, "old"), back(2)) == [(1, "old"), (2, "old")]  # nobody steps: there is only that one
