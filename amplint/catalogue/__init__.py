@@ -51,7 +51,10 @@ from amplint.catalogue.scaler import (
     unscaled_backward,
 )
 from amplint.catalogue.scheduler import (
+    batch_scheduler_per_epoch,
+    epoch_scheduler_per_batch,
     scheduler_before_optimizer,
+    scheduler_horizon_mismatch,
     scheduler_per_micro_step,
 )
 
@@ -92,6 +95,9 @@ _MODULES: tuple[ModuleType, ...] = (
     bypassed_framework_backward,
     bypassed_framework_clip,
     missing_accumulate_context,
+    scheduler_horizon_mismatch,
+    epoch_scheduler_per_batch,
+    batch_scheduler_per_epoch,
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from amplint.dialects.schedules import Schedule
 from amplint.protocol.events import Kind
 
 
@@ -26,7 +27,8 @@ class Dialect:
 
     `makes`: qualified names of constructors and what they make; a name that ends in `.*` stands for every class in
     that module. `calls`: functions and the event that a call of them is. `methods`: per role, method names and their
-    events. `losses`: functions that return a loss, averaged over the batch unless `reduction` says otherwise.
+    events. `schedules`: per constructor, what its arguments count. `losses`: functions that return a loss, averaged
+    over the batch unless `reduction` says otherwise.
     `transparent`: wrappers that hand their first argument through (progress bars, `enumerate` has a place of its own).
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
     `behaviour`: the name of a file in this folder that says what the framework does, as a small Python program that is
@@ -40,6 +42,7 @@ class Dialect:
     makes: Mapping[str, Role] = field(default_factory=dict)
     calls: Mapping[str, Kind] = field(default_factory=dict)
     methods: Mapping[Role, Mapping[str, Kind]] = field(default_factory=dict)
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
     losses: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     governs: frozenset[str] = frozenset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.dialect import Dialect, Role
+from amplint.dialects.schedules import TORCH_SCHEDULES, TRANSFORMERS_SCHEDULES
 from amplint.protocol.events import Kind
 
 _SCALERS = (
@@ -58,16 +59,6 @@ _CRITERIA = (
     "SoftMarginLoss",
     "TripletMarginLoss",
 )
-_TRANSFORMERS_SCHEDULES = (
-    "get_constant_schedule",
-    "get_constant_schedule_with_warmup",
-    "get_cosine_schedule_with_warmup",
-    "get_cosine_with_hard_restarts_schedule_with_warmup",
-    "get_inverse_sqrt_schedule",
-    "get_linear_schedule_with_warmup",
-    "get_polynomial_decay_schedule_with_warmup",
-    "get_scheduler",
-)
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
 
 TORCH = Dialect(
@@ -83,8 +74,8 @@ TORCH = Dialect(
         "transformers.Adafactor": Role.OPTIMIZER,
         "transformers.optimization.AdamW": Role.OPTIMIZER,
         "transformers.optimization.Adafactor": Role.OPTIMIZER,
-        **{f"transformers.{name}": Role.SCHEDULER for name in _TRANSFORMERS_SCHEDULES},
-        **{f"transformers.optimization.{name}": Role.SCHEDULER for name in _TRANSFORMERS_SCHEDULES},
+        **{f"transformers.{name}": Role.SCHEDULER for name in TRANSFORMERS_SCHEDULES},
+        **{f"transformers.optimization.{name}": Role.SCHEDULER for name in TRANSFORMERS_SCHEDULES},
     },
     calls={f"torch.nn.utils.{name}": Kind.CLIP for name in _CLIPS}
     | {f"torch.nn.utils.clip_grad.{name}": Kind.CLIP for name in _CLIPS},
@@ -98,6 +89,11 @@ TORCH = Dialect(
         },
         Role.SCHEDULER: {"step": Kind.SCHEDULER_STEP},
         Role.MODEL: {"zero_grad": Kind.ZERO_GRAD, "clip_grad_norm_": Kind.CLIP},
+    },
+    schedules={
+        **{f"torch.optim.lr_scheduler.{name}": schedule for name, schedule in TORCH_SCHEDULES.items()},
+        **{f"transformers.{name}": schedule for name, schedule in TRANSFORMERS_SCHEDULES.items()},
+        **{f"transformers.optimization.{name}": schedule for name, schedule in TRANSFORMERS_SCHEDULES.items()},
     },
     losses=frozenset(f"torch.nn.functional.{name}" for name in _LOSSES),
     transparent=frozenset(

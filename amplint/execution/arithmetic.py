@@ -20,6 +20,7 @@ from amplint.execution.values import (
     Loss,
     Origin,
     Public,
+    Quotient,
     Remainder,
     Symbol,
     Value,
@@ -33,6 +34,8 @@ _WINDOW_NAME = re.compile(
     r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
     r"|(num_|n_)?micro_?(batches|steps)|iter_size|iteration_per_update|steps_per_update"
 )
+_EPOCHS_NAME = re.compile(r"(?i)^(?!\w*(per|step|iter|batch))\w*epochs?$")
+_EPOCHS = frozenset({"epochs"})
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -88,9 +91,26 @@ def names_window(name: str) -> bool:
     return bool(_WINDOW_NAME.search(last_part(name)))
 
 
+@lru_cache(maxsize=4096)
+def names_epochs(name: str) -> bool:
+    """Whether a name is one that people give a number of epochs."""
+    return bool(_EPOCHS_NAME.search(last_part(name)))
+
+
+def counted(value: Value, name: str) -> Value:
+    """A plain number as what its name says it is: the length of a window, or a number of epochs."""
+    if type(value) is not int or value < 2:
+        return value
+    if names_window(name):
+        return Length(value, name)
+    return Count(value, _EPOCHS) if names_epochs(name) else value
+
+
 def tags_of(value: Value) -> frozenset[str]:
-    """What a number counts."""
-    return value.tags if isinstance(value, (Symbol, Length, Count)) else frozenset()
+    """What a number counts; a symbol that nothing else is known of may say so by its name."""
+    if isinstance(value, Symbol) and not value.tags and names_epochs(value.text):
+        return _EPOCHS
+    return value.tags if isinstance(value, (Symbol, Length, Count, Quotient)) else frozenset()
 
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
@@ -127,18 +147,24 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
     if isinstance(result, float):
         return Fraction(str(result))
     tags = _tags(run, op, left, right)
-    return Count(result, tags) if tags and isinstance(result, int) else result
+    if not tags:
+        return result
+    return Count(result, tags) if isinstance(result, int) else Quotient(result, tags)
 
 
 def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
-    """What the result of an operation counts."""
+    """What the result of an operation counts; `mixed` when a number of which nothing is known divides it."""
     windows = ["window" in tags_of(value) or window_of(run, value) is not None for value in (left, right)]
     found = (tags_of(left) | tags_of(right)) - {"window"}
-    if op in ("/", "//") and windows[1]:
-        found |= {"divided"}
+    if op in ("*", "/", "//"):
+        found -= {"epochs"}  # so many of them, or a part: no number of epochs any more
+    if op in ("/", "//"):
+        found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
     if op == "*" and any(windows):
-        found |= {"multiplied"}
-    return found
+        found = found - {"divided"} if "divided" in found else found | {"multiplied"}
+    if op == "*" and any(isinstance(value, (Fraction, float)) for value in (left, right)):
+        found |= {"parts"}
+    return found if found - {"divided", "parts"} or any(windows) else frozenset()
 
 
 def named_text(value: Value, node: ir.Expr) -> str:

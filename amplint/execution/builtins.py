@@ -71,7 +71,8 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         return Count(length_of(run, value), frozenset({"batches"}))
     text = text_of(value)
     if "dataset" in text or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
-        return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN)
+        tags = frozenset({"samples"} if "dataset" in text else ())
+        return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
     return Count(run.model.batches, frozenset({"batches"}))
@@ -150,8 +151,8 @@ def _number(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 def _int(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = _number(run, args, keywords, at)
     if isinstance(value, Fraction):
-        whole = int(value)
-        return whole
+        tags = arithmetic.tags_of(value)
+        return Count(int(value), tags) if tags else int(value)
     return value
 
 

@@ -17,7 +17,6 @@ from amplint.execution.values import (
     Function,
     Gated,
     Instance,
-    Length,
     Loss,
     Method,
     Origin,
@@ -177,7 +176,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
     plain = [param for param in function.node.params if not param.star]
     values = [_passed_on(run, value, at) for value in args]
     for param, value in zip(plain, values, strict=False):
-        scope.names[param.name] = _as_length(value, param.name)
+        scope.names[param.name] = arithmetic.counted(value, param.name)
     for param in function.node.params:
         _annotate(run, function, param, scope.names.get(param.name))
         if param.name in scope.names:
@@ -185,17 +184,12 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
         if param.star:
             scope.names[param.name] = values[len(plain) :] if param.star == "*" else _rest(param, plain, keywords)
         elif param.name in keywords:
-            scope.names[param.name] = _as_length(_passed_on(run, keywords[param.name], at), param.name)
+            scope.names[param.name] = arithmetic.counted(_passed_on(run, keywords[param.name], at), param.name)
         elif param.default is not None:
             scope.names[param.name] = evaluate(run, function.scope, param.default)
         else:
             scope.names[param.name] = Symbol(param.name)
     return scope
-
-
-def _as_length(value: Value, name: str) -> Value:
-    """A number that is passed as the length of a window is one."""
-    return Length(value, name) if type(value) is int and value > 1 and arithmetic.names_window(name) else value
 
 
 def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> None:

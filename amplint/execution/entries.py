@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from amplint.execution import attributes, calls
+from amplint.execution import attributes, calls, horizon
 from amplint.execution.loops import EPOCHS
 from amplint.execution.run import Cut, Model, Run
 from amplint.execution.statements import execute
@@ -88,6 +88,7 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
         return run
     followed = not program.takes_gradients and all(event.kind is not Kind.OPAQUE for event in run.events)
     detail = {} if followed else {"unseen": "yes"}
+    horizon.settle(run)
     run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
     return run
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls
+from amplint.execution import arithmetic, attributes, calls, horizon
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -83,7 +83,9 @@ def _binary(run: Run, scope: Scope, node: ir.Binary) -> Value:
 
 
 def _compare(run: Run, scope: Scope, node: ir.Compare) -> Value:
-    return arithmetic.compare(run, node, evaluate(run, scope, node.left), evaluate(run, scope, node.right))
+    left, right = evaluate(run, scope, node.left), evaluate(run, scope, node.right)
+    horizon.compare(run, left, right)
+    return arithmetic.compare(run, node, left, right)
 
 
 def _logic(run: Run, scope: Scope, node: ir.Logic) -> Value:

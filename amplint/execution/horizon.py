@@ -1,61 +1,161 @@
-"""What a scheduler's horizon counts: micro-batches, updates, or something that is not known."""
+"""What a scheduler's horizon counts: micro-batches, updates, epochs, or something that is not known.
+
+A number says it by what it was computed from (`len(loader) // accum_steps`), by its name (`num_epochs`), or by what
+the program does with it: what bounds a loop counts the turns of that loop.
+"""
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
+from amplint.dialects import DIALECTS
+from amplint.dialects.schedules import Schedule
 from amplint.execution import symbols
-from amplint.execution.arithmetic import tags_of, window_of
+from amplint.execution.arithmetic import number, tags_of, window_of
 from amplint.execution.run import Run
-from amplint.execution.values import Function, Length, Optimizer, Scheduler, Symbol, Value
+from amplint.execution.values import Function, Length, Optimizer, Scheduler, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
+from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UNITS, UPDATES
 from amplint.protocol.events import Kind
 
-_HORIZONS = ("T_max", "total_steps", "num_training_steps", "total_iters", "T_0", "steps_per_epoch")
-_POSITIONS = {"CosineAnnealingLR": 1, "get_linear_schedule_with_warmup": 2, "get_cosine_schedule_with_warmup": 2}
+_SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _PER_WINDOW = re.compile(r"(?i)accum|update|optim")
+_BATCHES = "the loader's batches"
+_LITERAL_EPOCHS = {"step_size": 30, "milestones": 300, "patience": 30}  # larger ones may well count batches
+_DECAY = Fraction("0.98")  # which is gone after a few hundred steps
 
 
-def scheduler(run: Run, short: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Scheduler:
+def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Scheduler:
     """A new scheduler, its creation in the trace."""
-    handed = args[0] if args else keywords.get("optimizer")
+    schedule, short = _SCHEDULES.get(name, Schedule()), name.rpartition(".")[2]
+    handed = _argument(args, keywords, "optimizer", schedule.optimizer)
     if isinstance(handed, Symbol):
         handed = symbols.play(run, handed, "optimizer")
-    made = Scheduler(run.name("scheduler"), handed if isinstance(handed, Optimizer) else None)
-    made.unit = unit_of(run, short, args, keywords)
-    run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail={"unit": made.unit} if made.unit else {})
+    parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
+    if not isinstance(handed, Optimizer):
+        handed = next((part.optimizer for part in parts), None)
+    made = Scheduler(run.name("scheduler"), handed, parts)
+    detail = {"algorithm": short, **_meant(schedule, args, keywords)}
+    if short == "LambdaLR" and _divides(run, _argument(args, keywords, "lr_lambda", 1)):
+        detail["unit"] = MICRO_BATCHES
+    for argument, position in schedule.horizons.items():
+        value = _argument(args, keywords, argument, position)
+        if value is not None and "unit" not in detail:
+            _count(run, argument, value, detail)
+    run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=detail)
     return made
 
 
-def unit_of(run: Run, short: str, args: list[Value], keywords: dict[str, Value]) -> str | None:
-    """The unit of a scheduler's horizon, by what the number was computed from."""
-    values = [keywords[name] for name in _HORIZONS if name in keywords]
-    position = _POSITIONS.get(short)
-    if position is not None and len(args) > position:
-        values.append(args[position])
-    if short == "LambdaLR":
-        return _of_lambda(run, args[1] if len(args) > 1 else keywords.get("lr_lambda"))
-    for value in values:
-        tags = tags_of(value)
-        if "batches" in tags:
-            return "updates" if "divided" in tags else "micro-batches"
-        if "multiplied" in tags:
-            return "micro-batches"
-        if isinstance(value, Symbol) and _PER_WINDOW.search(value.text):
-            return "updates"
-    return None
+def _argument(args: list[Value], keywords: dict[str, Value], name: str, position: int | None) -> Value:
+    if name in keywords or position is None:
+        return keywords.get(name)
+    return args[position] if position < len(args) else None
 
 
-def _of_lambda(run: Run, value: Value) -> str | None:
-    """A lambda that divides its step by the window counts micro-batches."""
+def _parts(value: Value) -> tuple[Scheduler, ...]:
+    found = value if isinstance(value, (list, tuple)) else ()
+    return tuple(part for part in found if isinstance(part, Scheduler))
+
+
+def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
+    """What kind of step a schedule is meant for, where its numbers leave no doubt."""
+    if schedule.batches:
+        return {"meant": "batches"}
+    if schedule.epochs is None:
+        return {}
+    name, position = schedule.epochs
+    value = _argument(args, keywords, name, position)
+    if name == "patience" and value is None:
+        value = 10
+    numbers = value if isinstance(value, (list, tuple)) and value else [value]
+    if name == "gamma":
+        return {"meant": EPOCHS} if isinstance(value, float) and Fraction(str(value)) <= _DECAY else {}
+    if all("epochs" in tags_of(one) for one in numbers):
+        return {"meant": EPOCHS}
+    small = all(type(one) is int and 0 < one <= _LITERAL_EPOCHS[name] for one in numbers)
+    return {"meant": EPOCHS} if small else {}
+
+
+def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None:
+    """Notes what a horizon counts, as far as it is known when the scheduler is made; the rest is settled at the end."""
+    tags = tags_of(value)
+    detail["argument"] = argument
+    if "divided" in tags and tags & {"batches", "samples"}:
+        detail["unit"] = UPDATES
+        detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}
+    elif tags & {"batches", "samples", "multiplied"}:
+        detail["unit"] = MICRO_BATCHES
+        if "batches" in tags and not tags & {"parts", "multiplied"}:
+            run.unsettled.append((_BATCHES, detail))
+    elif tags == {"epochs"}:
+        detail |= {"unit": EPOCHS, "exact": "yes"}
+        run.unsettled.append((bound_text(value), detail))
+    elif isinstance(value, Symbol) and _PER_WINDOW.search(value.text):
+        detail["unit"] = UPDATES
+    elif isinstance(value, (Symbol, int)):
+        run.unsettled.append((bound_text(value), detail))
+
+
+def bound_text(value: Value) -> str:
+    """What a bound goes by: its text, of a number the number."""
+    return str(int(value)) if isinstance(value, int) else text_of(value)
+
+
+def settle(run: Run) -> None:
+    """Says what the horizons count of which the run has shown it."""
+    for text, detail in run.unsettled:
+        shown = run.turns.get(text, set()) | _compared(run, text)
+        unit = next(iter(shown)) if len(shown) == 1 else None
+        if text == _BATCHES:
+            detail |= {"unit": unit, "exact": "yes"} if unit is not None else {}
+        elif unit is not None and unit != detail.get("unit"):
+            detail["unit"] = unit
+            detail.pop("exact", None)
+
+
+def _compared(run: Run, text: str) -> set[str]:
+    """What the counter counts that a symbol is compared with, if it runs along with one thing only."""
+    seen = run.compared.get(text, [])
+    found = set()
+    for place, unit in ((1, MICRO_BATCHES), (2, UPDATES)):
+        if len({row[place] for row in seen}) > 2 and len({row[0] - row[place] for row in seen}) == 1:
+            found.add(unit)
+    return found
+
+
+def compare(run: Run, left: Value, right: Value) -> None:
+    """Notes that a counter is compared with a symbol."""
+    counter, bound = (left, right) if isinstance(right, Symbol) else (right, left)
+    value = number(run, counter)
+    if isinstance(bound, Symbol) and isinstance(value, int):
+        micro, updates, _ = run.passed
+        run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))
+
+
+def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
+    """Notes what has passed in one turn of a loop over a stream: of a range by its bound, of a loader by its batches."""
+    ones = [unit for unit, now, then in zip(UNITS, run.passed, before, strict=True) if now - then == 1]
+    if run.passed[0] == before[0]:
+        return  # nothing was back-propagated: a batch that was passed over
+    unit = ones[0] if ones else "several"
+    bound = stream.bound if stream.bound is not None else stream.length
+    if bound is not None:
+        run.turns.setdefault(bound_text(bound), set()).add(unit)
+    if stream.batches:
+        run.turns.setdefault(_BATCHES, set()).add(unit)
+
+
+def _divides(run: Run, value: Value) -> bool:
+    """Whether a lambda divides its step by the window, and so counts micro-batches."""
     if not isinstance(value, Function):
-        return None
+        return False
     stack: list[object] = [value.node.body]
     while stack:
         node = stack.pop()
         if isinstance(node, ir.Binary):
             if node.op in ("/", "//") and _is_window(run, value, node.right):
-                return "micro-batches"
+                return True
             stack += [node.left, node.right]
         elif isinstance(node, ir.Call):
             stack += [*node.args]
@@ -63,7 +163,7 @@ def _of_lambda(run: Run, value: Value) -> str | None:
             stack += node
         elif isinstance(node, (ir.Return, ir.Assign)):
             stack.append(node.value)
-    return None
+    return False
 
 
 def _is_window(run: Run, function: Function, node: ir.Expr) -> bool:

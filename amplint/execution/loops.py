@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from amplint.execution import arithmetic
+from amplint.execution import arithmetic, horizon
 from amplint.execution.run import MAX_ITERATIONS, WINDOW, Run
 from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
@@ -37,7 +37,7 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
         assign(run, scope, node.target, stream.item(index))
         return True
 
-    signal = _iterate(run, scope, node, trips, begin)
+    signal = _iterate(run, scope, node, trips, begin, stream)
     if signal is None:
         _finish(run, node, stream)
         return _orelse(run, scope, node)
@@ -122,7 +122,14 @@ def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
     return text_of(bound) in run.model.windows or arithmetic.window_of(run, bound) is not None or run.in_batches > 0
 
 
-def _iterate(run: Run, scope: Scope, node: ir.For | ir.While, trips: int, begin: Callable[[int], bool]) -> Signal:
+def _iterate(
+    run: Run,
+    scope: Scope,
+    node: ir.For | ir.While,
+    trips: int,
+    begin: Callable[[int], bool],
+    stream: Stream | None = None,
+) -> Signal:
     """Runs the body up to `trips` times. Returns the signal that ended the loop early, None if none did."""
     from amplint.execution.statements import execute
 
@@ -134,8 +141,11 @@ def _iterate(run: Run, scope: Scope, node: ir.For | ir.While, trips: int, begin:
             if not begin(index):
                 return None
             run.last_batch = index == trips - 1 if batches else run.last_batch
+            before = tuple(run.passed)
             signal = execute(run, scope, node.body)
             del run.gates[depth:]
+            if stream is not None and node.shape.backward:
+                horizon.turn(run, stream, before)
             run.tick += batches
             if signal not in (None, "continue"):
                 return signal

@@ -140,8 +140,11 @@ def _scheduler(
     run: Run, owner: Scheduler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
     """`step()`; with an argument it sets an absolute position, or hands over a metric: that has no order to keep."""
-    if name == "step" and not args and not keywords:
-        run.emit(Kind.SCHEDULER_STEP, at, owner.optimizer, scheduler=owner)
+    if name == "step":
+        kind = Kind.SCHEDULER_TOLD if args or keywords else Kind.SCHEDULER_STEP
+        run.emit(kind, at, owner.optimizer, scheduler=owner)
+        for part in owner.parts:
+            _scheduler(run, part, name, args, keywords, at)
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
 
 

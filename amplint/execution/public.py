@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -11,12 +13,14 @@ from amplint.dialects.dialect import Role
 from amplint.execution import horizon, methods, symbols
 from amplint.execution.run import Run
 from amplint.execution.values import (
+    Count,
     Criterion,
     Gradient,
     Loss,
     Optimizer,
     Origin,
     Parameters,
+    Quotient,
     Scaler,
     Stream,
     Symbol,
@@ -94,7 +98,7 @@ def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords
         made = Scaler(run.name("scaler"), keywords.get("enabled", True))
         return made
     if role is Role.SCHEDULER:
-        return horizon.scheduler(run, short, args, keywords, at)
+        return horizon.scheduler(run, name, args, keywords, at)
     return _criterion(keywords)
 
 
@@ -178,9 +182,15 @@ _SPECIAL: dict[str, Any] = {
     "itertools.cycle": _cycle,
     "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy", Origin.OPAQUE),
-    "math.ceil": lambda run, args, keywords, at: args[0] if args else Symbol("math.ceil()"),
-    "math.floor": lambda run, args, keywords, at: args[0] if args else Symbol("math.floor()"),
+    "math.ceil": lambda run, args, keywords, at: _rounded(math.ceil, args),
+    "math.floor": lambda run, args, keywords, at: _rounded(math.floor, args),
 }
+
+
+def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:
+    """A whole number that counts what the quotient did; anything else as it is."""
+    value = args[0] if args else Symbol("math.ceil()")
+    return Count(to_whole(value), value.tags) if isinstance(value, Quotient) else value
 
 
 def _first(args: list[Value]) -> int:

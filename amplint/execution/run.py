@@ -20,6 +20,9 @@ MAX_DEPTH = 14
 MAX_ITERATIONS = 200
 
 
+_PASSED = {Kind.BACKWARD: 0, Kind.STEP: 1, Kind.SCALER_STEP: 1, Kind.EPOCH_END: 2}
+
+
 class Cut(Exception):
     """The run has taken more steps than it may."""
 
@@ -79,7 +82,12 @@ class Decision:
 
 @dataclass
 class Run:
-    """The state of one run."""
+    """The state of one run.
+
+    `passed`: the backward passes, updates and ends of epochs so far. `turns`: per text of what a loop is bounded by,
+    what passes in one turn of it; `compared`: per symbol, the numbers that it was compared with, each with the backward
+    passes and updates so far. `unsettled`: per text of a horizon, the detail of the event that made its scheduler.
+    """
 
     program: ir.Program
     model: Model
@@ -105,6 +113,10 @@ class Run:
     keepers: dict[str, Value] = field(default_factory=dict)
     handed: bool = False
     remarks: dict[str, str] = field(default_factory=dict)
+    passed: list[int] = field(default_factory=lambda: [0, 0, 0])
+    turns: dict[str, set[str]] = field(default_factory=dict)
+    compared: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
     @property
     def choices(self) -> dict[str, bool]:
@@ -208,6 +220,8 @@ class Run:
             **rest,
         )
         self.events.append(event)
+        if kind in _PASSED:
+            self.passed[_PASSED[kind]] += 1
 
     def _gate(self, kind: Kind) -> Gate | None:
         if self.gates:

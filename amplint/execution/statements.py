@@ -17,7 +17,6 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gradient,
-    Length,
     Loss,
     Origin,
     Public,
@@ -68,8 +67,8 @@ def _is_made(value: Value) -> bool:
 
 def named(value: Value, name: str) -> Value:
     """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
-    if type(value) is int and value > 1 and arithmetic.names_window(name):
-        return Length(value, name)
+    if type(value) is int:
+        return arithmetic.counted(value, name)
     if _is_made(value) and _OWN_SCHEDULER.search(value.text):
         return replace(value, text=name, governed=True)
     if _is_made(value):

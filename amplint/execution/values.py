@@ -80,6 +80,18 @@ class Count(int):
         return made
 
 
+class Quotient(Fraction):
+    """A number that is not whole, of which it is known what it counts."""
+
+    tags: frozenset[str]
+
+    def __new__(cls, value: Fraction, tags: frozenset[str]) -> Quotient:
+        """A quotient of what the tags say."""
+        made = super().__new__(cls, value.numerator, value.denominator)
+        made.tags = tags
+        return made
+
+
 class Remainder(int):
     """`counter % window`: comparing it tells where in the window a micro-step is."""
 
@@ -169,11 +181,11 @@ class Scaler:
 
 @dataclass(eq=False)
 class Scheduler:
-    """A learning-rate scheduler and the optimizer that it drives."""
+    """A learning-rate scheduler, the optimizer that it drives, and the schedulers that it steps itself."""
 
     key: str
     optimizer: Optimizer | None = None
-    unit: str | None = None
+    parts: tuple[Scheduler, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How often a scheduler steps, compared with the optimizer's steps and the micro-steps."""
+"""How often a scheduler steps, compared with the optimizer's steps, the micro-steps and the epochs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.values import with_changes
 
+MICRO_BATCHES, UPDATES, EPOCHS = UNITS = ("micro-batches", "updates", "epochs")
+
 
 @dataclass(frozen=True)
 class Cadence:
@@ -14,10 +16,14 @@ class Cadence:
 
     `cadence_steps`: its own steps. `updates`: optimizer steps in all. `idle`: backward passes since its last step if
     the optimizer has not stepped since, else 0. `lead`: its steps before the first optimizer step. `pending`: it
-    stepped after the last backward and before the optimizer did. `unit`: what its horizon counts (`updates`,
-    `micro-batches`, `epochs`), None when not known. `horizon`: after how many of its own steps the schedule is over,
-    None when not known.
-    `first`: where it stepped first.
+    stepped after the last backward and before the optimizer did. `unit`: what its horizon counts (one of `UNITS`),
+    None when not known; `exact`: that is certain. `horizon`: after how many of its own steps the schedule is over, None
+    when not known. `first`: where it stepped first.
+    `told`: how often it was told a position or a metric. `passed`: micro-batches, updates and epochs in all; `since`:
+    the same since it stepped last, None when code that was not followed may have added some. `pace`: the units of
+    which exactly one has passed between any two of its steps, None before the second one.
+    `algorithm`: the name of its class. `meant`: `epochs` or `batches`, if its arguments say once per what it is to be
+    stepped.
     """
 
     cadence_steps: int = 0
@@ -28,8 +34,15 @@ class Cadence:
     pending: bool = False
     filling: bool = False
     unit: str | None = None
+    exact: bool = False
     horizon: int | None = None
     first: tuple[Site, ...] = ()
+    told: int = 0
+    passed: tuple[int, int, int] = (0, 0, 0)
+    since: tuple[int, int, int] | None = (0, 0, 0)
+    pace: frozenset[str] | None = None
+    algorithm: str | None = None
+    meant: str | None = None
 
 
 def advance_cadence(before: Cadence, event: Event) -> Cadence:
@@ -43,16 +56,54 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
             stepped_since=False,
             lead=before.lead + (before.updates == 0),
             pending=before.filling,
+            pace=_pace(before),
+            since=(0, 0, 0),
         )
+    if event.kind is Kind.SCHEDULER_TOLD:
+        return with_changes(before, told=before.told + 1, pace=_pace(before), since=(0, 0, 0))
     if event.kind is Kind.BACKWARD:
-        return with_changes(before, idle=0 if before.stepped_since else before.idle + 1, filling=True, pending=False)
+        idle = 0 if before.stepped_since else before.idle + 1
+        return _passing(before, 0, idle=idle, filling=True, pending=False)
     if event.kind in STEPS:
-        return with_changes(
-            before, updates=before.updates + 1, stepped_since=True, idle=0, filling=False, pending=False
+        return _passing(
+            before, 1, updates=before.updates + 1, stepped_since=True, idle=0, filling=False, pending=False
         )
+    if event.kind is Kind.EPOCH_END:
+        return _passing(before, 2)
     if event.kind is Kind.OPAQUE:
-        return with_changes(before, stepped_since=True, idle=0, filling=False, pending=False)
+        return with_changes(before, stepped_since=True, idle=0, filling=False, pending=False, since=None)
     if event.kind is Kind.CREATE:
-        horizon = event.detail.get("horizon")
-        return with_changes(before, unit=event.detail.get("unit"), horizon=int(horizon) if horizon else None)
+        return _created(before, event)
     return before
+
+
+def _created(before: Cadence, event: Event) -> Cadence:
+    horizon = event.detail.get("horizon")
+    return with_changes(
+        before,
+        unit=event.detail.get("unit"),
+        exact="exact" in event.detail,
+        horizon=int(horizon) if horizon else None,
+        algorithm=event.detail.get("algorithm"),
+        meant=event.detail.get("meant"),
+    )
+
+
+def _passing(before: Cadence, unit: int, **changes: object) -> Cadence:
+    """The cadence after one micro-batch, update or epoch more."""
+    since = None if before.since is None else _one_more(before.since, unit)
+    return with_changes(before, passed=_one_more(before.passed, unit), since=since, **changes)
+
+
+def _one_more(counts: tuple[int, int, int], unit: int) -> tuple[int, int, int]:
+    found = list(counts)
+    found[unit] += 1
+    return (found[0], found[1], found[2])
+
+
+def _pace(before: Cadence) -> frozenset[str] | None:
+    """The units of which one has passed again; what passed before the first step, or unseen, says nothing."""
+    if before.since is None or before.cadence_steps + before.told == 0:
+        return before.pace
+    ones = frozenset(unit for unit, count in zip(UNITS, before.since, strict=True) if count == 1)
+    return ones if before.pace is None else before.pace & ones

@@ -26,6 +26,7 @@ class Kind(Enum):
     UPDATE = "scaler update"
     ZERO_GRAD = "gradients zeroed"
     SCHEDULER_STEP = "scheduler step"
+    SCHEDULER_TOLD = "scheduler told its position, or a metric"
     LOSS_DIVIDED = "loss divided after its backward"
     EPOCH_END = "data loader exhausted"
     OPAQUE = "code that could not be followed may have changed the gradients"

@@ -66,10 +66,12 @@ class State:
             self._remember(scheduler, event)
 
     def _remember(self, name: str, event: Event) -> None:
-        """A step through the scaler is also the latest step."""
+        """A step through the scaler is also the latest step, and so is a scheduler's that is told something."""
         self.last[name][event.kind] = event
         if event.kind in STEPS:
             self.last[name][Kind.STEP] = event
+        elif event.kind is Kind.SCHEDULER_TOLD:
+            self.last[name][Kind.SCHEDULER_STEP] = event
 
     def _register(self, event: Event) -> None:
         if event.scheduler is not None and event.scheduler not in self.cadences:

@@ -1,0 +1,80 @@
+"""Questions about schedulers: in which unit they step, and which unit their horizon counts.
+
+At the end of a run the unit in which a scheduler steps is known from what passed between its steps, that of its horizon
+from what the number was computed from. In a running process the horizon is a mere number: it is known to count
+micro-batches, updates or epochs when exactly as many of them have passed when the run is over.
+"""
+
+from __future__ import annotations
+
+from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UNITS, UPDATES, Cadence
+from amplint.protocol.events import Kind
+from amplint.protocol.state import Moment
+
+_SINGULAR = {MICRO_BATCHES: "micro-batch", UPDATES: "update", EPOCHS: "epoch"}
+
+
+def steps_in(cadence: Cadence) -> str | None:
+    """The unit in which a scheduler steps, the smallest one if several are alike; None when it keeps no pace.
+
+    Per epoch is known only where epochs are seen to end; per micro-batch and per update only if it went on over such an
+    end, or no epoch was seen at all: a loop over `epochs` that back-propagates once has no other batches.
+    """
+    pace = cadence.pace or frozenset()
+    return next((unit for unit in UNITS if unit in pace), None)
+
+
+def counted(cadence: Cadence) -> str | None:
+    """The unit that a horizon counts, as far as it is certain; None when it is not."""
+    if cadence.exact:
+        return cadence.unit
+    if cadence.unit is not None or cadence.horizon is None:
+        return None
+    found = {unit for unit, count in zip(UNITS, cadence.passed, strict=True) if count == cadence.horizon > 1}
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def of_another_unit(moment: Moment) -> bool:
+    """Whether a horizon counts another unit than the one that the scheduler steps in, and no other rule says so."""
+    cadence = moment.cadence
+    return _disagree(cadence) and not per_epoch_though_in_batches(moment)
+
+
+def _disagree(cadence: Cadence) -> bool:
+    counts, steps = counted(cadence), steps_in(cadence)
+    if counts is None or steps is None or counts in (cadence.pace or ()):
+        return False
+    if counts == EPOCHS:
+        return cadence.passed[2] > 1  # else what is called an epoch has one batch
+    return not (counts == UPDATES and steps == MICRO_BATCHES)  # that is scheduler-per-micro-step
+
+
+def per_epoch_though_in_batches(moment: Moment) -> bool:
+    """Whether a schedule that is meant for one step per update has a horizon in such steps, and steps once per epoch."""
+    cadence = moment.cadence
+    return cadence.meant == "batches" and steps_in(cadence) == EPOCHS and _disagree(cadence)
+
+
+def per_batch_though_in_epochs(moment: Moment) -> bool:
+    """Whether a decay whose numbers are epochs is stepped on every batch, over more than one epoch."""
+    cadence = moment.cadence
+    return cadence.meant == EPOCHS and steps_in(cadence) in (MICRO_BATCHES, UPDATES) and cadence.passed[2] > 1
+
+
+def unit_words(moment: Moment) -> dict[str, str]:
+    """Both units of a horizon, and what comes of it."""
+    counts, steps = counted(moment.cadence) or "", steps_in(moment.cadence) or ""
+    made = moment.last.get(Kind.CREATE)
+    slow = UNITS.index(steps) > UNITS.index(counts)
+    return {
+        "argument": f"`{made.detail['argument']}`" if made is not None and "argument" in made.detail else "the horizon",
+        "counts": counts,
+        "steps": _SINGULAR[steps],
+        "result": "the run ends when the schedule has hardly begun" if slow else "the schedule is over long before the run is",
+        "unit": steps,
+    }
+
+
+def step_words(moment: Moment) -> dict[str, str]:
+    """In which unit a scheduler steps."""
+    return {"steps": _SINGULAR.get(steps_in(moment.cadence) or "", "batch"), "algorithm": moment.cadence.algorithm or ""}

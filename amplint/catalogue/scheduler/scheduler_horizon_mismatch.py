@@ -1,0 +1,88 @@
+"""The scheduler's horizon is counted in another unit than the one in which it steps.
+
+## What happens
+
+`T_max`, `total_steps` and `num_training_steps` say after how many calls of `scheduler.step()` the schedule is
+over. If they count micro-batches while the scheduler steps once per update, a run with windows of four ends when
+a quarter of the schedule is done: the learning rate never comes down, and the warm-up takes four times as long.
+If they count epochs while it steps on every batch, the schedule is over within the first few batches; a cosine
+then rises again, and falls, and rises.
+
+## Why it is easy to miss
+
+Someone moves `scheduler.step()` under the gate and leaves `len(loader) * epochs` as it was. Nothing raises: only
+OneCycleLR refuses to be stepped too often, and nobody refuses to be stepped too seldom.
+
+## Example
+
+```python bad
+cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs * len(loader))  # expect: scheduler-horizon-mismatch
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accum_steps
+        loss.backward()
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+            cosine.step()
+```
+
+```python good
+cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs * len(loader) // accum_steps)
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accum_steps
+        loss.backward()
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+            cosine.step()
+```
+
+A horizon in epochs goes with a step per epoch:
+
+```python good
+cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)
+for epoch in range(epochs):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+    cosine.step()
+```
+
+## Messages
+
+- "lr does not decay to 0", "warm-up takes N times too long"
+
+## What to do
+
+Count the horizon in the unit in which the scheduler steps: for a step per update
+`math.ceil(len(loader) / accum_steps) * epochs` (the tail is an update too, where it is stepped), for a step per
+epoch the number of epochs. Or move the step; but a schedule per micro-batch changes the learning rate while
+gradients are being accumulated, to no effect.
+
+## Source
+
+- `torch/optim/lr_scheduler.py` of torch 2.13: "T_max (int): Maximum number of iterations", each `step()` is one
+  (https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.CosineAnnealingLR.html)
+- `transformers/optimization.py` of transformers 5.23, `get_linear_schedule_with_warmup`: `current_step` counts the
+  calls of `step()`
+"""
+
+from amplint.catalogue.amounts import at_least
+from amplint.catalogue.horizons import of_another_unit, unit_words
+from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.protocol.events import Kind
+
+RULE = Rule(
+    tier=Tier.ERROR,
+    message="{argument} counts {counts}, but the scheduler steps once per {steps}: {result}",
+    advice="count it in {unit}",
+    when=(Condition(Kind.END, cadence_steps=at_least(2), also=of_another_unit),),
+    place=Kind.CREATE,
+    because=((Kind.SCHEDULER_STEP, "the scheduler steps here"),),
+    words=unit_words,
+    needs_every_path=False,
+)

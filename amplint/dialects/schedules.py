@@ -1,0 +1,68 @@
+"""What the arguments of learning-rate schedules count: `torch/optim/lr_scheduler.py` of torch 2.13,
+`transformers/optimization.py` of transformers 5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One kind of schedule, by the arguments of its constructor.
+
+    `horizons`: the arguments that say after how many of its own steps the schedule (or one round of it) is over, with
+    their positions. `optimizer`: the position of the optimizer. `parts`: the position of the schedules that it steps
+    itself, None when it has none. `epochs`: the argument that is a number of epochs where the schedule is stepped
+    once per epoch, as papers give it. `batches`: it is meant for one step per update, as its warm-up lasts less than
+    an epoch.
+    """
+
+    horizons: Mapping[str, int] = field(default_factory=dict)
+    optimizer: int = 0
+    parts: int | None = None
+    epochs: tuple[str, int] | None = None
+    batches: bool = False
+
+
+def _warm(training_steps: int) -> Schedule:
+    return Schedule({"num_training_steps": training_steps}, batches=True)
+
+
+TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
+    {
+        "ChainedScheduler": Schedule(optimizer=1, parts=0),
+        "ConstantLR": Schedule({"total_iters": 2}),
+        "CosineAnnealingLR": Schedule({"T_max": 1}),
+        "CosineAnnealingWarmRestarts": Schedule({"T_0": 1}),
+        "CyclicLR": Schedule({"step_size_up": 3}, batches=True),
+        "ExponentialLR": Schedule(epochs=("gamma", 1)),
+        "LambdaLR": Schedule(),
+        "LinearLR": Schedule({"total_iters": 3}),
+        "MultiplicativeLR": Schedule(),
+        "MultiStepLR": Schedule(epochs=("milestones", 1)),
+        "OneCycleLR": Schedule({"total_steps": 2, "steps_per_epoch": 4}, batches=True),
+        "PolynomialLR": Schedule({"total_iters": 1}),
+        "ReduceLROnPlateau": Schedule(epochs=("patience", 3)),
+        "SequentialLR": Schedule(parts=1),
+        "StepLR": Schedule(epochs=("step_size", 1)),
+    }
+)
+
+TRANSFORMERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
+    {
+        "get_constant_schedule": Schedule(),
+        "get_constant_schedule_with_warmup": Schedule(batches=True),
+        "get_cosine_schedule_with_warmup": _warm(2),
+        "get_cosine_with_hard_restarts_schedule_with_warmup": _warm(2),
+        "get_cosine_with_min_lr_schedule_with_warmup": _warm(2),
+        "get_cosine_with_min_lr_schedule_with_warmup_lr_rate": _warm(2),
+        "get_inverse_sqrt_schedule": Schedule(batches=True),
+        "get_linear_schedule_with_warmup": _warm(2),
+        "get_polynomial_decay_schedule_with_warmup": _warm(2),
+        "get_reduce_on_plateau_schedule": Schedule(),
+        "get_scheduler": Schedule({"num_training_steps": 3}, optimizer=1, batches=True),
+        "get_wsd_schedule": _warm(3),
+    }
+)
