@@ -30,6 +30,7 @@ from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Shield, family
 from runtime_guard.late_division import mark_passed, quotient_in
 from runtime_guard.normalization import Normalization
+from runtime_guard.planned import parts_of, said_of
 from runtime_guard.questions import Questions
 from runtime_guard.roles import Names, Owners, parameters_of
 from runtime_guard.sites import Sites
@@ -45,7 +46,6 @@ _CALLS = frozenset({Kind.CREATE, Kind.UNSCALE, Kind.ZERO_GRAD, *STEPS})  # in wh
 _GATED = frozenset({Kind.ZERO_GRAD, *STEPS})
 _BLANK = Event(Kind.CREATE, Site("", 0))
 _FIRST_PASSES = 8
-_HORIZONS = ("T_max", "total_steps")  # after which the schedule is over
 
 
 class Recorder:
@@ -223,9 +223,10 @@ class Recorder:
         return name, optimizer
 
     def _introduce(self, name: str, optimizer: str | None, scheduler: Any, made: bool) -> None:
-        horizon = next((getattr(scheduler, part, None) for part in _HORIZONS if hasattr(scheduler, part)), None)
-        detail = {"horizon": str(horizon)} if isinstance(horizon, int) else {}
-        self.feed(Kind.CREATE, optimizer=optimizer, scheduler=name, detail=detail)
+        self.feed(Kind.CREATE, optimizer=optimizer, scheduler=name, detail=said_of(scheduler))
+        for part in parts_of(scheduler):  # they are stepped by this one, perhaps not before long
+            part_name, driven = self.scheduler(part)
+            self.feed(Kind.SCHEDULER_TOLD, optimizer=driven, scheduler=part_name)
         ledger = self.state.ledgers.get(optimizer or "")
         if not made and ledger is not None and ledger.window.steps:
             known = self.state.cadences[name]

@@ -31,6 +31,7 @@ class Schedules:
         kind, count = self._recorder.tally.schedulers[name]
         self._recorder.tally.schedulers[name] = (kind, count + 1)
         if len(args) > 1 or kwargs:
+            self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
             return ("schedule", None, None)
         return ("schedule", (name, optimizer), _rates(scheduler))
 

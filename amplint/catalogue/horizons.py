@@ -25,13 +25,14 @@ def steps_in(cadence: Cadence) -> str | None:
 
 
 def counted(cadence: Cadence) -> str | None:
-    """The unit that a horizon counts, as far as it is certain; None when it is not."""
+    """The unit that a horizon counts, as far as it is certain; None when it is not. Of units that are alike so far it is
+    the one in which the scheduler steps, if that is among them, else the smallest."""
     if cadence.exact:
         return cadence.unit
     if cadence.unit is not None or cadence.horizon is None:
         return None
-    found = {unit for unit, count in zip(UNITS, cadence.passed, strict=True) if count == cadence.horizon > 1}
-    return next(iter(found)) if len(found) == 1 else None
+    found = [unit for unit, count in zip(UNITS, cadence.passed, strict=True) if count == cadence.horizon > 1]
+    return next((unit for unit in found if unit in (cadence.pace or ())), next(iter(found), None))
 
 
 def of_another_unit(moment: Moment) -> bool:
@@ -50,7 +51,7 @@ def _disagree(cadence: Cadence) -> bool:
 
 
 def per_epoch_though_in_batches(moment: Moment) -> bool:
-    """Whether a schedule that is meant for one step per update has a horizon in such steps, and steps once per epoch."""
+    """Whether a schedule that is meant for one step per update, with a horizon in such steps, steps once per epoch."""
     cadence = moment.cadence
     return cadence.meant == "batches" and steps_in(cadence) == EPOCHS and _disagree(cadence)
 
@@ -70,11 +71,16 @@ def unit_words(moment: Moment) -> dict[str, str]:
         "argument": f"`{made.detail['argument']}`" if made is not None and "argument" in made.detail else "the horizon",
         "counts": counts,
         "steps": _SINGULAR[steps],
-        "result": "the run ends when the schedule has hardly begun" if slow else "the schedule is over long before the run is",
+        "result": "the run ends when the schedule has hardly begun"
+        if slow
+        else "the schedule is over long before the run is",
         "unit": steps,
     }
 
 
 def step_words(moment: Moment) -> dict[str, str]:
     """In which unit a scheduler steps."""
-    return {"steps": _SINGULAR.get(steps_in(moment.cadence) or "", "batch"), "algorithm": moment.cadence.algorithm or ""}
+    return {
+        "steps": _SINGULAR.get(steps_in(moment.cadence) or "", "batch"),
+        "algorithm": moment.cadence.algorithm or "",
+    }

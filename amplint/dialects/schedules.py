@@ -3,9 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """An argument that counts epochs (or decays once for each) when its numbers are no larger than `most`."""
+
+    name: str
+    position: int
+    most: float
+    default: float | None = None
 
 
 @dataclass(frozen=True)
@@ -14,16 +24,25 @@ class Schedule:
 
     `horizons`: the arguments that say after how many of its own steps the schedule (or one round of it) is over, with
     their positions. `optimizer`: the position of the optimizer. `parts`: the position of the schedules that it steps
-    itself, None when it has none. `epochs`: the argument that is a number of epochs where the schedule is stepped
-    once per epoch, as papers give it. `batches`: it is meant for one step per update, as its warm-up lasts less than
-    an epoch.
+    itself, None when it has none. `epochs`: the argument whose numbers tell a schedule that is meant for one step per
+    epoch, as papers give it; larger ones may well count updates. `batches`: it is meant for one step per update, as
+    its warm-up lasts less than an epoch.
     """
 
     horizons: Mapping[str, int] = field(default_factory=dict)
     optimizer: int = 0
     parts: int | None = None
-    epochs: tuple[str, int] | None = None
+    epochs: Epochs | None = None
     batches: bool = False
+
+    def meant(self, numbers: Sequence[object]) -> str | None:
+        """`epochs` or `batches` where the numbers of `epochs` leave no doubt about what the schedule is meant for."""
+        if self.batches:
+            return "batches"
+        known = [number for number in numbers if isinstance(number, (int, float))]
+        if self.epochs is None or not known or len(known) < len(numbers):
+            return None
+        return "epochs" if all(0 < number <= self.epochs.most for number in known) else None
 
 
 def _warm(training_steps: int) -> Schedule:
@@ -37,16 +56,16 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "CosineAnnealingLR": Schedule({"T_max": 1}),
         "CosineAnnealingWarmRestarts": Schedule({"T_0": 1}),
         "CyclicLR": Schedule({"step_size_up": 3}, batches=True),
-        "ExponentialLR": Schedule(epochs=("gamma", 1)),
+        "ExponentialLR": Schedule(epochs=Epochs("gamma", 1, 0.98)),
         "LambdaLR": Schedule(),
         "LinearLR": Schedule({"total_iters": 3}),
         "MultiplicativeLR": Schedule(),
-        "MultiStepLR": Schedule(epochs=("milestones", 1)),
+        "MultiStepLR": Schedule(epochs=Epochs("milestones", 1, 300)),
         "OneCycleLR": Schedule({"total_steps": 2, "steps_per_epoch": 4}, batches=True),
         "PolynomialLR": Schedule({"total_iters": 1}),
-        "ReduceLROnPlateau": Schedule(epochs=("patience", 3)),
+        "ReduceLROnPlateau": Schedule(epochs=Epochs("patience", 3, 30, default=10)),
         "SequentialLR": Schedule(parts=1),
-        "StepLR": Schedule(epochs=("step_size", 1)),
+        "StepLR": Schedule(epochs=Epochs("step_size", 1, 30)),
     }
 )
 

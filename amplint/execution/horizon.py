@@ -7,7 +7,6 @@ the program does with it: what bounds a loop counts the turns of that loop.
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import Schedule
@@ -22,8 +21,6 @@ from amplint.protocol.events import Kind
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _PER_WINDOW = re.compile(r"(?i)accum|update|optim")
 _BATCHES = "the loader's batches"
-_LITERAL_EPOCHS = {"step_size": 30, "milestones": 300, "patience": 30}  # larger ones may well count batches
-_DECAY = Fraction("0.98")  # which is gone after a few hundred steps
 
 
 def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Scheduler:
@@ -36,7 +33,7 @@ def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value]
     if not isinstance(handed, Optimizer):
         handed = next((part.optimizer for part in parts), None)
     made = Scheduler(run.name("scheduler"), handed, parts)
-    detail = {"algorithm": short, **_meant(schedule, args, keywords)}
+    detail = {"schedule": short, **_meant(schedule, args, keywords)}
     if short == "LambdaLR" and _divides(run, _argument(args, keywords, "lr_lambda", 1)):
         detail["unit"] = MICRO_BATCHES
     for argument, position in schedule.horizons.items():
@@ -60,21 +57,15 @@ def _parts(value: Value) -> tuple[Scheduler, ...]:
 
 def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
     """What kind of step a schedule is meant for, where its numbers leave no doubt."""
-    if schedule.batches:
-        return {"meant": "batches"}
-    if schedule.epochs is None:
-        return {}
-    name, position = schedule.epochs
-    value = _argument(args, keywords, name, position)
-    if name == "patience" and value is None:
-        value = 10
-    numbers = value if isinstance(value, (list, tuple)) and value else [value]
-    if name == "gamma":
-        return {"meant": EPOCHS} if isinstance(value, float) and Fraction(str(value)) <= _DECAY else {}
-    if all("epochs" in tags_of(one) for one in numbers):
-        return {"meant": EPOCHS}
-    small = all(type(one) is int and 0 < one <= _LITERAL_EPOCHS[name] for one in numbers)
-    return {"meant": EPOCHS} if small else {}
+    numbers: Value = ()
+    if schedule.epochs is not None:
+        value = _argument(args, keywords, schedule.epochs.name, schedule.epochs.position)
+        value = schedule.epochs.default if value is None else value
+        numbers = value if isinstance(value, (list, tuple)) else [value]
+        if numbers and all("epochs" in tags_of(one) for one in numbers):
+            return {"meant": EPOCHS}
+    meant = schedule.meant(numbers)
+    return {"meant": meant} if meant is not None else {}
 
 
 def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None:
@@ -134,7 +125,7 @@ def compare(run: Run, left: Value, right: Value) -> None:
 
 
 def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
-    """Notes what has passed in one turn of a loop over a stream: of a range by its bound, of a loader by its batches."""
+    """Notes what has passed in one turn of a loop: over a range by its bound, over a loader by its batches."""
     ones = [unit for unit, now, then in zip(UNITS, run.passed, before, strict=True) if now - then == 1]
     if run.passed[0] == before[0]:
         return  # nothing was back-propagated: a batch that was passed over

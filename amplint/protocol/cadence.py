@@ -22,7 +22,7 @@ class Cadence:
     `told`: how often it was told a position or a metric. `passed`: micro-batches, updates and epochs in all; `since`:
     the same since it stepped last, None when code that was not followed may have added some. `pace`: the units of
     which exactly one has passed between any two of its steps, None before the second one.
-    `algorithm`: the name of its class. `meant`: `epochs` or `batches`, if its arguments say once per what it is to be
+    `schedule`: the name of its class. `meant`: `epochs` or `batches`, if its arguments say once per what it is to be
     stepped.
     """
 
@@ -41,7 +41,7 @@ class Cadence:
     passed: tuple[int, int, int] = (0, 0, 0)
     since: tuple[int, int, int] | None = (0, 0, 0)
     pace: frozenset[str] | None = None
-    algorithm: str | None = None
+    schedule: str | None = None
     meant: str | None = None
 
 
@@ -65,9 +65,7 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
         idle = 0 if before.stepped_since else before.idle + 1
         return _passing(before, 0, idle=idle, filling=True, pending=False)
     if event.kind in STEPS:
-        return _passing(
-            before, 1, updates=before.updates + 1, stepped_since=True, idle=0, filling=False, pending=False
-        )
+        return _passing(before, 1, updates=before.updates + 1, stepped_since=True, idle=0, filling=False, pending=False)
     if event.kind is Kind.EPOCH_END:
         return _passing(before, 2)
     if event.kind is Kind.OPAQUE:
@@ -84,7 +82,7 @@ def _created(before: Cadence, event: Event) -> Cadence:
         unit=event.detail.get("unit"),
         exact="exact" in event.detail,
         horizon=int(horizon) if horizon else None,
-        algorithm=event.detail.get("algorithm"),
+        schedule=event.detail.get("schedule"),
         meant=event.detail.get("meant"),
     )
 

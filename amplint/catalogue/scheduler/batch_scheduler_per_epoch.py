@@ -15,9 +15,10 @@ already. The loss falls, slowly.
 ## Example
 
 ```python bad
-one_cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, steps_per_epoch=len(loader), epochs=epochs)
+batches = torch.utils.data.DataLoader(loader, batch_size=None)
+one_cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, steps_per_epoch=len(batches), epochs=epochs)
 for epoch in range(epochs):
-    for x, y in loader:
+    for x, y in batches:
         optimizer.zero_grad()
         loss = criterion(model(x), y)
         loss.backward()
@@ -26,9 +27,10 @@ for epoch in range(epochs):
 ```
 
 ```python good
-one_cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, steps_per_epoch=len(loader), epochs=epochs)
+batches = torch.utils.data.DataLoader(loader, batch_size=None)
+one_cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, steps_per_epoch=len(batches), epochs=epochs)
 for epoch in range(epochs):
-    for x, y in loader:
+    for x, y in batches:
         optimizer.zero_grad()
         loss = criterion(model(x), y)
         loss.backward()
@@ -39,9 +41,10 @@ for epoch in range(epochs):
 A cycle whose horizon is the number of epochs is right at the end of an epoch:
 
 ```python good
+batches = torch.utils.data.DataLoader(loader, batch_size=None)
 one_cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=epochs + 1)
 for epoch in range(epochs):
-    for x, y in loader:
+    for x, y in batches:
         optimizer.zero_grad()
         loss = criterion(model(x), y)
         loss.backward()
@@ -68,8 +71,8 @@ from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the schedule's horizon counts {counts}, but it is stepped once per epoch: the whole run is trained with the "
-    "learning rate of its first few steps",
+    message="the schedule's horizon counts {counts}, but it is stepped once per epoch: the whole run is trained with "
+    "the learning rate of its first few steps",
     advice="call `scheduler.step()` after every `optimizer.step()`",
     when=(Condition(Kind.END, cadence_steps=at_least(2), also=per_epoch_though_in_batches),),
     place=Kind.SCHEDULER_STEP,

@@ -69,8 +69,8 @@ from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="{algorithm}'s numbers are epochs, but it is stepped once per {steps}: the learning rate is gone within the "
-    "first epoch",
+    message="the numbers of {schedule} are epochs, but it is stepped once per {steps}: the learning rate is gone "
+    "within the first epoch",
     advice="step it at the end of the epoch, or give its numbers in updates",
     when=(Condition(Kind.END, meant="epochs", also=per_batch_though_in_epochs),),
     place=Kind.SCHEDULER_STEP,

@@ -16,7 +16,8 @@ OneCycleLR refuses to be stepped too often, and nobody refuses to be stepped too
 ## Example
 
 ```python bad
-cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs * len(loader))  # expect: scheduler-horizon-mismatch
+total = epochs * len(loader)
+cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=total)  # expect: scheduler-horizon-mismatch
 for epoch in range(epochs):
     for i, (x, y) in enumerate(loader):
         loss = criterion(model(x), y) / accum_steps
