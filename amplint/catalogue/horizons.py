@@ -25,8 +25,10 @@ def steps_in(cadence: Cadence) -> str | None:
 
 
 def counted(cadence: Cadence) -> str | None:
-    """The unit that a horizon counts, as far as it is certain; None when it is not. Of units that are alike so far it is
-    the one in which the scheduler steps, if that is among them, else the smallest."""
+    """The unit that a horizon counts, as far as it is certain; None when it is not.
+
+    Of units that are alike so far it is the one in which the scheduler steps, if that is among them, else the smallest.
+    """
     if cadence.exact:
         return cadence.unit
     if cadence.unit is not None or cadence.horizon is None:
@@ -80,7 +82,5 @@ def unit_words(moment: Moment) -> dict[str, str]:
 
 def step_words(moment: Moment) -> dict[str, str]:
     """In which unit a scheduler steps."""
-    return {
-        "steps": _SINGULAR.get(steps_in(moment.cadence) or "", "batch"),
-        "algorithm": moment.cadence.algorithm or "",
-    }
+    cadence = moment.cadence
+    return {"steps": _SINGULAR.get(steps_in(cadence) or "", "batch"), "schedule": cadence.schedule or "the schedule"}

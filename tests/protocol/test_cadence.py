@@ -8,6 +8,7 @@ from amplint.protocol.events import STEPS, Kind, Site
 from tests.protocol.histories import events, histories, of
 
 BACK, STEP, SCHEDULE = of(Kind.BACKWARD), of(Kind.STEP, 2), of(Kind.SCHEDULER_STEP, 3)
+EPOCH = of(Kind.EPOCH_END, 4)
 some = settings(max_examples=50, deadline=None, database=None)
 
 
@@ -56,6 +57,31 @@ def test_the_unit_of_the_horizon_is_told_by_the_constructor():
     assert after(of(Kind.CREATE)).unit is None
 
 
+def test_the_class_and_what_it_is_meant_for_are_told_by_the_constructor():
+    made = after(of(Kind.CREATE, detail={"schedule": "StepLR", "meant": "epochs", "unit": "epochs", "exact": "yes"}))
+    assert (made.schedule, made.meant, made.unit, made.exact) == ("StepLR", "epochs", "epochs", True)
+    assert not after(of(Kind.CREATE)).exact
+
+
+def test_the_pace_is_what_passes_once_between_any_two_steps():
+    assert after(BACK, STEP, SCHEDULE).pace is None
+    assert after(*[BACK, STEP, SCHEDULE] * 3).pace == {"micro-batches", "updates"}
+    assert after(*[BACK, BACK, STEP, SCHEDULE] * 3).pace == {"updates"}
+    assert after(*[BACK, STEP, BACK, STEP, EPOCH, SCHEDULE] * 3).pace == {"epochs"}
+    assert after(*[BACK, BACK, STEP, SCHEDULE] * 2, SCHEDULE).pace == frozenset()
+
+
+def test_a_step_that_is_told_something_keeps_the_pace_too():
+    told = after(*[BACK, STEP, of(Kind.SCHEDULER_TOLD)] * 3)
+    assert (told.told, told.cadence_steps, told.pace) == (3, 0, {"micro-batches", "updates"})
+
+
+def test_what_passed_unseen_says_nothing_of_the_pace():
+    unseen = [BACK, of(Kind.OPAQUE), STEP, EPOCH, SCHEDULE]
+    assert after(*unseen * 3).pace is None
+    assert after(*[BACK, STEP, SCHEDULE] * 2, *unseen).pace == {"micro-batches", "updates"}
+
+
 @some
 @given(histories)
 def test_the_counts_are_those_of_the_history(history):
@@ -63,6 +89,8 @@ def test_the_counts_are_those_of_the_history(history):
     kinds = [event.kind for event in history]
     assert cadence.cadence_steps == kinds.count(Kind.SCHEDULER_STEP)
     assert cadence.updates == sum(kind in STEPS for kind in kinds)
+    assert cadence.told == kinds.count(Kind.SCHEDULER_TOLD)
+    assert cadence.passed == (kinds.count(Kind.BACKWARD), cadence.updates, kinds.count(Kind.EPOCH_END))
     assert 0 <= cadence.lead <= cadence.cadence_steps
     assert 0 <= cadence.idle <= kinds.count(Kind.BACKWARD)
     assert cadence.filling or not cadence.pending
@@ -71,6 +99,6 @@ def test_the_counts_are_those_of_the_history(history):
 
 
 @some
-@given(histories, events(kind=st.sampled_from([Kind.ZERO_GRAD, Kind.CLIP, Kind.UPDATE, Kind.EPOCH_END, Kind.END])))
+@given(histories, events(kind=st.sampled_from([Kind.ZERO_GRAD, Kind.CLIP, Kind.UPDATE, Kind.END])))
 def test_what_concerns_neither_scheduler_nor_step_changes_nothing(history, event):
     assert after(*history, event) == after(*history)
