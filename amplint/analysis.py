@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Tier
+from amplint.catalogue.versions import allows
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.run import Again, Model, Run
 from amplint.execution.values import Origin
@@ -26,14 +28,17 @@ from amplint.source.scout import MAX_DEPTH, scout
 MAX_RESTARTS = 12
 
 
-def findings_of(text: str, filename: str) -> list[Finding]:
-    """The findings of one file, sorted. Raises Unparsable, and Unreadable for code nested too deeply."""
+def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
+    """The findings of one file, sorted; `versions` are the declared bounds of libraries.
+
+    Raises Unparsable, and Unreadable for code nested too deeply.
+    """
     reduced = scout(text)
     if reduced is None:
         return []
     with _deep():
         body = Statements(parse(reduced)).module()
-        found = [_finding(breach, filename) for breach in _facts(filename, body)]
+        found = [_finding(breach, filename) for breach in _facts(filename, body, versions)]
         found += [_finding(breach, filename) for breach in _breaches(program(filename, body))]
     return sorted(set(found), key=lambda finding: finding.order)
 
@@ -55,12 +60,16 @@ def _deep() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def _facts(filename: str, body: tuple[ir.Stmt, ...]) -> Iterator[Breach]:
-    for fact in facts_of(filename, body):
-        for rule in RULES.values():
-            words = rule.find(fact) if rule.find is not None else None
+def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]) -> Iterator[Breach]:
+    """What the rules say of the facts of the text; some say it of the first place alone."""
+    rules = [rule for rule in RULES.values() if rule.find is not None and allows(versions, rule.since)]
+    said: set[str] = set()
+    for fact in sorted(facts_of(filename, body), key=lambda fact: fact.site):
+        for rule in rules:
+            words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
                 yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR, words)
+                said |= {rule.id} if rule.once else set()
 
 
 def _breaches(program: ir.Program) -> list[Breach]:

@@ -143,7 +143,7 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
     trains = holds_training_words(candidate.data)
     try:
         script = _script(candidate)
-        findings, whole = _analysed(script, filename, analysis) if trains else ([], True)
+        findings, whole = _analysed(script, filename, settings, analysis) if trains else ([], True)
     except Unreadable as problem:
         place = Place(problem.row, 1, problem.row, 1)
         finding = Finding(filename, place, "unreadable-file", Severity.ERROR, problem.why, "nothing in it was checked")
@@ -163,12 +163,14 @@ def _script(candidate: Candidate) -> Script:
     return script_of(candidate.data, candidate.filename)
 
 
-def _analysed(script: Script, filename: str, analysis: Analysis | None) -> tuple[list[Finding], bool]:
+def _analysed(
+    script: Script, filename: str, settings: Settings, analysis: Analysis | None
+) -> tuple[list[Finding], bool]:
     """The findings in one file, and whether all of it could be read."""
     if analysis is None:
         from amplint.analysis import findings_of
 
-        analysis = findings_of
+        analysis = partial(findings_of, versions=settings.versions)
     from amplint.source.parse import Unparsable
 
     try:

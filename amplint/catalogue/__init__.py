@@ -21,6 +21,7 @@ from amplint.catalogue.accumulation import (
     zero_grad_per_micro_step,
 )
 from amplint.catalogue.autocast import (
+    deprecated_cuda_amp,
     invalid_autocast_arguments,
 )
 from amplint.catalogue.clipping import (
@@ -72,6 +73,7 @@ _MODULES: tuple[ModuleType, ...] = (
     high_initial_scale,
     collapsed_loss_scale,
     invalid_autocast_arguments,
+    deprecated_cuda_amp,
     clip_before_unscale,
     clip_after_step,
     clip_before_backward,

@@ -90,7 +90,8 @@ class Rule:
     `find` judges facts of the text: the words for the message, or None. `observe` judges the numbers that were
     measured at a moment (`moment.event.reading`), in the same way. `hides` are rules that this one makes
     superfluous in the same run. `needs_every_path`: a path on which the event happens without the mistake refutes
-    it (False: one path is enough).
+    it (False: one path is enough). `once`: the first place in a file is enough. `since`: the library, and its version,
+    that the advice needs: the rule speaks where every version that the project allows has it.
     """
 
     tier: Tier
@@ -106,6 +107,8 @@ class Rule:
     observe: Callable[[Moment], dict[str, str] | None] | None = None
     hides: tuple[str, ...] = ()
     needs_every_path: bool = True
+    once: bool = False
+    since: tuple[str, str] | None = None
     id: str = ""
     family: str = ""
     page: str = ""

@@ -272,12 +272,16 @@ class With(Node):
 
 @dataclass(frozen=True, slots=True)
 class Try(Node):
-    """`try`; each handler's body, what runs when nothing is raised, and what always runs."""
+    """`try`; each handler's body, what runs when nothing is raised, and what always runs.
+
+    `catches`: the last names of the exceptions that some handler catches, "" for all.
+    """
 
     body: tuple[Stmt, ...]
     handlers: tuple[tuple[Stmt, ...], ...]
     orelse: tuple[Stmt, ...]
     final: tuple[Stmt, ...]
+    catches: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

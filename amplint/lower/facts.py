@@ -1,54 +1,177 @@
-"""Facts of the text: calls of public functions that a rule may judge by their arguments alone."""
+"""Facts of the text: public names that are called or named, which a rule may judge by what stands there alone."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from amplint.flow import program as ir
-from amplint.lower.names import walk
+from amplint.lower.names import children, last, reads, walk
+from amplint.lower.scopes import Scope, names_in
 from amplint.protocol.events import Site
-from amplint.protocol.facts import Fact
+from amplint.protocol.facts import Fact, Public
+
+_VERSION = re.compile(
+    r"(?i)^((loose|parse_)?version|__version__|\w*torch\w*version\w*|(is_)?(py)?torch_?(v?\d|ge|gt|le|lt|great|less)\w*)$"
+)
+_NOBODY: frozenset[str] = frozenset()
+_ALL = frozenset({"*"})
+_CLASS_TESTS = frozenset({"isinstance", "issubclass"})
 
 
 def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
-    """The calls of public names in a module. A name that is bound in more than one way resolves to nothing."""
-    names = _imported(body)
-    for statement in body:
-        dropped = {id(node.value) for node in walk(statement) if isinstance(node, ir.Do)}
-        for node in walk(statement):
-            if isinstance(node, ir.Call) and (called := _qualified(node.func, names)) is not None:
-                yield _fact(path, node, called, id(node) in dropped)
+    """The calls and other mentions of public names in a module, in the order of the text."""
+    return _Reader(path).suite(body, _Around(Scope.of_module(body)))
 
 
-def _imported(body: tuple[ir.Stmt, ...]) -> dict[str, str]:
-    """Names that imports bind, and nothing else does."""
-    found: dict[str, set[str]] = {}
-    for statement in body:
-        for node in walk(statement):
-            if isinstance(node, ir.Import):
-                found.setdefault(node.name, set()).add(node.qualified)
-            elif isinstance(node, (ir.Function, ir.Class)):
-                found.setdefault(node.name, set()).add("")
-            elif isinstance(node, (ir.Assign, ir.Augment)) and isinstance(node.target, ir.Name):
-                found.setdefault(node.target.name, set()).add("")
-            elif isinstance(node, ir.Param):
-                found.setdefault(node.name, set()).add("")
-    return {name: next(iter(bound)) for name, bound in found.items() if len(bound) == 1 and bound != {""}}
+@dataclass(frozen=True)
+class _Around:
+    """Where code stands: its scope, and the short names that another version of it, chosen elsewhere, uses instead."""
+
+    scope: Scope
+    elsewhere: frozenset[str] = _NOBODY
+
+    def within(self, scope: Scope) -> _Around:
+        return _Around(scope, self.elsewhere)
+
+    def beside(self, names: frozenset[str]) -> _Around:
+        return _Around(self.scope, self.elsewhere | names) if names else self
 
 
-def _qualified(node: ir.Expr, names: dict[str, str]) -> str | None:
-    if isinstance(node, ir.Name):
-        return names.get(node.name)
-    if isinstance(node, ir.Attr) and (owner := _qualified(node.owner, names)) is not None:
-        return f"{owner}.{node.name}"
-    return None
+class _Reader:
+    """Reads the facts of one module, from the outside in."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def suite(self, nodes: Iterable[object], around: _Around) -> Iterator[Fact]:
+        for node in nodes:
+            yield from self.of(node, around)
+            if isinstance(node, ir.If) and node.body and isinstance(node.body[-1], (ir.Return, ir.Leave)):
+                around = around.beside(_alternative(node.test, node.body, around.scope))
+
+    def of(self, node: object, around: _Around) -> Iterator[Fact]:
+        """The facts of one statement or expression."""
+        make = _READERS.get(type(node))
+        return make(self, node, around) if make else self.suite(children(node), around)
+
+    def function(self, node: ir.Function, around: _Around) -> Iterator[Fact]:
+        yield from self.suite((*node.decorators, *_defaults(node.params)), around)
+        inner = around.scope.inside(node.body, (param.name for param in node.params))
+        yield from self.suite(node.body, around.within(inner))
+
+    def klass(self, node: ir.Class, around: _Around) -> Iterator[Fact]:
+        yield from self.suite((*node.decorators, *node.bases), around)
+        yield from self.suite(node.body, around.within(around.scope.inside(node.body, of_class=True)))
+
+    def nameless(self, node: ir.Lambda, around: _Around) -> Iterator[Fact]:
+        yield from self.suite(_defaults(node.params), around)
+        inner = around.scope.inside((), (param.name for param in node.params))
+        yield from self.of(node.body, around.within(inner))
+
+    def comprehension(self, node: ir.Comprehension, around: _Around) -> Iterator[Fact]:
+        yield from self.of(node.source, around)
+        yield from self.of(node.element, around.within(around.scope.inside((), names_in(node.target))))
+
+    def branch(self, node: ir.If, around: _Around) -> Iterator[Fact]:
+        yield from self.of(node.test, around)
+        yield from self.suite(node.body, around.beside(_alternative(node.test, node.orelse, around.scope)))
+        yield from self.suite(node.orelse, around.beside(_alternative(node.test, node.body, around.scope)))
+
+    def choice(self, node: ir.Choice, around: _Around) -> Iterator[Fact]:
+        yield from self.of(node.test, around)
+        yield from self.of(node.yes, around.beside(_alternative(node.test, (node.no,), around.scope)))
+        yield from self.of(node.no, around.beside(_alternative(node.test, (node.yes,), around.scope)))
+
+    def attempt(self, node: ir.Try, around: _Around) -> Iterator[Fact]:
+        handled = tuple(child for handler in node.handlers for child in handler)
+        yield from self.suite(node.body, around.beside(_newer(handled, around.scope)))
+        yield from self.suite(handled, around.beside(_newer(node.body, around.scope)))
+        yield from self.suite((*node.orelse, *node.final), around)
+
+    def effect(self, node: ir.Do, around: _Around) -> Iterator[Fact]:
+        return (
+            self.call(node.value, around, "dropped") if isinstance(node.value, ir.Call) else self.of(node.value, around)
+        )
+
+    def call(self, node: ir.Call, around: _Around, used: str = "used") -> Iterator[Fact]:
+        called = around.scope.qualified(node.func)
+        if called is None:
+            yield from self.of(node.func, around)
+        else:
+            arguments: dict[int | str, object] = {at: _known(arg, around.scope) for at, arg in enumerate(node.args)}
+            arguments |= {name: _known(value, around.scope) for name, value in node.keywords}
+            yield self._fact(node, node.func, called, around, arguments, used, not node.starred)
+        if last(node.func) not in _CLASS_TESTS:
+            yield from self.suite((*node.args, *(value for _, value in node.keywords)), around)
+
+    def named(self, node: ir.Name | ir.Attr, around: _Around) -> Iterator[Fact]:
+        called = around.scope.qualified(node)
+        if called is not None and "." in called:
+            yield self._fact(node, node, called, around, {}, "named", False)
+        elif isinstance(node, ir.Attr):
+            yield from self.of(node.owner, around)
+
+    def _fact(
+        self,
+        node: ir.Node,
+        name: ir.Expr,
+        called: str,
+        around: _Around,
+        arguments: dict[int | str, object],
+        used: str,
+        whole: bool,
+    ) -> Fact:
+        chosen = bool(around.elsewhere & {"*", called.rpartition(".")[2]}) or around.scope.falls_back(name)
+        return Fact(called, Site(self.path, *node.at), arguments, used, whole, chosen)
 
 
-def _fact(path: str, node: ir.Call, called: str, dropped: bool) -> Fact:
-    arguments: dict[int | str, object] = {index: _literal(arg) for index, arg in enumerate(node.args)}
-    arguments |= {name: _literal(value) for name, value in node.keywords}
-    return Fact(called, Site(path, *node.at), arguments, "dropped" if dropped else "used", not node.starred)
+_READERS: dict[type, Callable[..., Iterator[Fact]]] = {
+    ir.Function: _Reader.function,
+    ir.Class: _Reader.klass,
+    ir.Lambda: _Reader.nameless,
+    ir.Comprehension: _Reader.comprehension,
+    ir.If: _Reader.branch,
+    ir.Choice: _Reader.choice,
+    ir.Try: _Reader.attempt,
+    ir.Do: _Reader.effect,
+    ir.Call: _Reader.call,
+    ir.Name: _Reader.named,
+    ir.Attr: _Reader.named,
+}
+
+
+def _defaults(params: Iterable[ir.Param]) -> tuple[ir.Expr, ...]:
+    return tuple(param.default for param in params if param.default is not None)
+
+
+def _alternative(test: ir.Expr, other: Iterable[object], scope: Scope) -> frozenset[str]:
+    """What a branch is the alternative to: everything if a version decides, else what the other branch renews."""
+    return _ALL if _asks_for_version(test, scope) else _newer(other, scope)
+
+
+def _asks_for_version(test: ir.Expr, scope: Scope) -> bool:
+    """Whether a test is about the version of the library, or about what it has: `hasattr(torch, "amp")`."""
+    asked = (part for part in walk(test) if isinstance(part, ir.Call) and last(part.func) == "hasattr" and part.args)
+    has = any((scope.qualified(part.args[0]) or "").startswith("torch") for part in asked)
+    return has or any(map(_VERSION.match, reads(test)))
+
+
+def _newer(nodes: Iterable[object], scope: Scope) -> frozenset[str]:
+    """The short names of what some code takes from `torch.amp`."""
+    named = (part for node in nodes for part in walk(node) if isinstance(part, ir.Attr))
+    found = (scope.qualified(part) for part in named)
+    return frozenset(name.rpartition(".")[2] for name in found if name is not None and name.startswith("torch.amp."))
+
+
+def _known(node: ir.Expr, scope: Scope) -> object:
+    """The value of a literal, arithmetic of numbers included; the public name that stands there; None for the rest."""
+    found = _literal(node)
+    if found is None and (name := scope.qualified(node)) is not None:
+        return Public(name)
+    return found
 
 
 def _literal(node: ir.Expr) -> object:

@@ -109,7 +109,17 @@ def _try(self: Statements, node: cst.Try | cst.TryStar) -> Iterator[ir.Stmt]:
     handlers = tuple(self.suite(handler.body) for handler in node.handlers)
     final = self.suite(node.finalbody.body) if node.finalbody else ()
     orelse = self.suite(node.orelse.body) if node.orelse else ()
-    yield ir.Try(self.span(node), self.suite(node.body), handlers, orelse, final)
+    catches = frozenset(name for handler in node.handlers for name in _caught(handler.type))
+    yield ir.Try(self.span(node), self.suite(node.body), handlers, orelse, final, catches)
+
+
+def _caught(node: cst.BaseExpression | None) -> Iterator[str]:
+    """The last names of the exceptions that a handler catches; one empty name if it catches all."""
+    if isinstance(node, cst.Tuple):
+        for element in node.elements:
+            yield from _caught(element.value)
+    else:
+        yield _dotted(node).rpartition(".")[2]
 
 
 def _return(self: Statements, node: cst.Return) -> Iterator[ir.Stmt]:

@@ -8,12 +8,21 @@ from amplint.protocol.events import Site
 
 
 @dataclass(frozen=True)
+class Public:
+    """A value of which the public name is known: `torch.float16`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Fact:
-    """A call of a known function: its qualified name and its arguments.
+    """A mention of something known: its qualified name and, if it is called, its arguments.
 
     `called` is the public name that the imports resolve to (`torch.cuda.amp.autocast`). `arguments` holds what is
-    known of each argument: its position or keyword, and its value if it is a literal (else None). `used` says whether
-    anything receives the result: `"dropped"` when the call is a statement of its own, else `"used"`.
+    known of each argument: its position or keyword, and its value if it is a literal or a `Public` name (else None).
+    `used` says whether anything receives the result: `"dropped"` when the call is a statement of its own, `"named"`
+    when there is no call, else `"used"`. `whole` says whether all arguments are told. `chosen` says whether the code
+    has another way for other versions of the library.
     """
 
     called: str
@@ -21,3 +30,4 @@ class Fact:
     arguments: dict[int | str, object] = field(default_factory=dict, hash=False)
     used: str = "used"
     whole: bool = True
+    chosen: bool = False

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from amplint.source.reading import Unreadable
 
 _TRAINING = re.compile(
-    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|criterion|accum|\.grad\b|unscale"
+    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|criterion|accum|\.grad\b|unscale|custom_[fb]wd"
 )
+_DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
 MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
 
@@ -37,7 +38,7 @@ def scout(text: str) -> str | None:
         check_brackets(text)
         return text
     _check_depth(tree)
-    if not any(_matters(node, text) for node in ast.walk(tree)):
+    if not _DEPRECATED.search(text) and not any(_matters(node, text) for node in ast.walk(tree)):
         return None
     lines = _LINE.findall(text)
     for first, last, indent in _blanks(tree, lines):

@@ -39,15 +39,21 @@ def test_where_nothing_is_back_propagated_nothing_is_left(text):
 
 @pytest.mark.parametrize(
     "call",
-    ["loss.backward()", "GradScaler()", "amp.GradScaler()", "torch.autocast()", "torch.amp.autocast(dtype=torch.half)"],
+    [
+        "loss.backward()",
+        "GradScaler()",
+        "amp.GradScaler()",
+        "torch.autocast()",
+        "torch.amp.autocast(dtype=torch.half)",
+        "torch.cuda.amp.autocast()",
+        "from torch.cuda import amp",
+    ],
 )
 def test_a_call_that_may_be_part_of_a_training_step_is_enough(call):
     assert scout(PLAIN + call) is not None
 
 
-@pytest.mark.parametrize(
-    "call", ["torch.autocast('cuda')", "torch.cuda.amp.autocast()", "autocast(device_type='cuda')", "autocast"]
-)
+@pytest.mark.parametrize("call", ["torch.autocast('cuda')", "autocast(device_type='cuda')", "autocast"])
 def test_an_autocast_with_nothing_to_look_at_is_not(call):
     assert scout(PLAIN + call) is None
 
