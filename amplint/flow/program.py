@@ -7,6 +7,7 @@ tree that they were read from. `at` is (row, column, end row, end column), count
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import get_args
 
 Span = tuple[int, int, int, int]
 NOWHERE: Span = (0, 0, 0, 0)
@@ -354,23 +355,7 @@ Stmt = (
 )
 
 
-STATEMENTS = (
-    Assign,
-    Augment,
-    Do,
-    If,
-    For,
-    While,
-    With,
-    Try,
-    Return,
-    Leave,
-    Assert,
-    Import,
-    Global,
-    Function,
-    Class,
-)
+STATEMENTS: tuple[type, ...] = get_args(Stmt)
 
 
 @dataclass(frozen=True, slots=True)
