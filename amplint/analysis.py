@@ -18,7 +18,7 @@ from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
 from amplint.flow.judge import Breach, Trace, judge
 from amplint.lower.facts import facts_of
-from amplint.lower.libraries import libraries_of, words_of
+from amplint.lower.libraries import surroundings_of
 from amplint.lower.prune import program_of
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
@@ -45,8 +45,7 @@ def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingP
 
 def program(filename: str, body: tuple[ir.Stmt, ...]) -> ir.Program:
     """The program of a module, with those of the frameworks that it uses."""
-    libraries = libraries_of(body)
-    return program_of(filename, body, libraries, words_of(libraries))
+    return program_of(filename, body, surroundings_of(body))
 
 
 @contextmanager

@@ -54,3 +54,9 @@ def alone_outside(moment: Moment) -> bool:
 def context_words(moment: Moment) -> dict[str, str]:
     """The context that was not entered."""
     return {"context": moment.last[Kind.BACKWARD].detail["outside"]}
+
+
+def perhaps_scaled(moment: Moment) -> bool:
+    """Whether gradients carry a scale only if a setting says so that is made elsewhere."""
+    backward = moment.last.get(Kind.BACKWARD)
+    return backward is not None and "perhaps" in backward.detail

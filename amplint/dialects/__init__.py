@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from amplint.dialects.accelerate import ACCELERATE
+from amplint.dialects.apex import APEX
+from amplint.dialects.deepspeed import DEEPSPEED
 from amplint.dialects.dialect import Dialect
+from amplint.dialects.fabric import FABRIC
+from amplint.dialects.lightning import LIGHTNING
 from amplint.dialects.torch import TORCH
 
-DIALECTS: tuple[Dialect, ...] = (TORCH, ACCELERATE)
+DIALECTS: tuple[Dialect, ...] = (TORCH, ACCELERATE, APEX, DEEPSPEED, FABRIC, LIGHTNING)
 
 GOVERNS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.governs)
 """Packages that divide, scale, clip or gate on the user's behalf."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from amplint.dialects.dialect import Role
 from amplint.execution import arithmetic, attributes, builtins, libraries, methods, public, symbols
@@ -173,11 +174,12 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
     from amplint.execution.expressions import evaluate
 
     scope = Scope(parent=function.scope, function=function, instance=instance)
-    plain = [param for param in function.node.params if not param.star]
+    params = function.node.params
+    plain = [param for param in takewhile(lambda param: param.star != "*", params) if not param.star]
     values = [_passed_on(run, value, at) for value in args]
     for param, value in zip(plain, values, strict=False):
         scope.names[param.name] = arithmetic.counted(value, param.name)
-    for param in function.node.params:
+    for param in params:
         _annotate(run, function, param, scope.names.get(param.name))
         if param.name in scope.names:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from amplint.execution.run import Run
-from amplint.execution.values import Optimizer, Scaler, Scheduler, Symbol, Value
+from amplint.execution.values import Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -75,14 +75,45 @@ def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return None
 
 
+def _unknown(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`unknown(text)`: something set before the loop of which only this text is known."""
+    return Symbol(args[0])
+
+
+def _perhaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`perhaps(text)`: a condition that is settled where nobody can see it: what is found must hold either way."""
+    return Symbol(args[0], Origin.OPAQUE)
+
+
+def _entry(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`entry(config, key)`: what a dict that is known holds; None where it is not known."""
+    return args[0].get(args[1]) if isinstance(args[0], dict) else None
+
+
+def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`parameters_of(optimizer)`: the parameters that an optimizer steps."""
+    models = args[0].models if isinstance(args[0], Optimizer) else frozenset()
+    return Parameters(next(iter(models)) if len(models) == 1 else None)
+
+
+def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`shared(name, value)`: the first value that this name was given in the run."""
+    return run.objects.setdefault(("shared", args[0]), args[1])
+
+
 INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
+    "entry": _entry,
     "handed": _handed,
     "keep": _keep,
     "last_batch": _last_batch,
     "no_tail": _no_tail,
     "opaque": _opaque,
+    "parameters_of": _parameters_of,
+    "perhaps": _perhaps,
     "played": _played,
     "remark": _remark,
     "role": _role,
+    "shared": _shared,
+    "unknown": _unknown,
     "unscale_all": _unscale_all,
 }

@@ -53,7 +53,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if isinstance(owner, Instance):
         from amplint.execution.calls import invoke
 
-        return invoke(run, attributes.read(run, owner, name), args, keywords, at)
+        result = invoke(run, attributes.read(run, owner, name), args, keywords, at)
+        return result if result is not None else Symbol("None")
     if isinstance(owner, Optimizer):
         return _optimizer(run, owner, name, args, keywords, at)
     if isinstance(owner, Scaler):

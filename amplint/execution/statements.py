@@ -17,7 +17,9 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gradient,
+    Instance,
     Loss,
+    Method,
     Origin,
     Public,
     Scope,
@@ -210,9 +212,19 @@ def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
 
 def _with(run: Run, scope: Scope, node: ir.With) -> Signal:
     context = evaluate(run, scope, node.context)
+    entered = _entered(run, context, node.at)
     if node.target is not None:
-        assign(run, scope, node.target, context)
-    return execute(run, scope, node.body)
+        assign(run, scope, node.target, entered)
+    signal = execute(run, scope, node.body)
+    if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):
+        calls.invoke(run, leave, [None, None, None], {}, node.at)
+    return signal
+
+
+def _entered(run: Run, context: Value, at: ir.Span) -> Value:
+    """What a context gives to the name after `as`: what its `__enter__` returns, else itself."""
+    enter = attributes.read(run, context, "__enter__") if isinstance(context, Instance) else None
+    return calls.invoke(run, enter, [], {}, at) if isinstance(enter, Method) else context
 
 
 def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:

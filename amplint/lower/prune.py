@@ -4,36 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
 from amplint.lower.names import binds, functions, reaches, walk
 from amplint.lower.relevance import Relevance
-from amplint.lower.usage import Deeds, Usage, deeds_of, takes_gradients, usage_of
+from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
 
 Body = tuple[ir.Stmt, ...]
 _DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
 
 
-def program_of(
-    path: str, body: Body, libraries: tuple[ir.Library, ...] = (), words: AbstractSet[str] = frozenset()
-) -> ir.Program:
-    """The program of a module: what matters to the training step, and nothing else. `words`: of the libraries."""
+@dataclass(frozen=True)
+class Surroundings:
+    """The frameworks that a module uses, the names in them, and what their functions do."""
+
+    libraries: tuple[ir.Library, ...] = ()
+    words: frozenset[str] = frozenset()
+    deeds: Deeds = NO_DEEDS
+
+
+def program_of(path: str, body: Body, around: Surroundings = Surroundings()) -> ir.Program:
+    """The program of a module: what matters to the training step, and nothing else."""
+    usage = usage_of(body)
+    deeds = deeds_of(body, usage, around.deeds)
+    pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds, around.words).kept).body(body)
+    called = {name for key, function in functions(body) for name in reaches(function) - {key}}
+    takes = bool(around.libraries) or takes_gradients(body)
+    return ir.Program(path, pruned, usage.methods, frozenset(called), around.libraries, takes)
+
+
+def whole(body: Body) -> tuple[Body, Deeds]:
+    """All statements of a module, with the notes on what they do; and what its functions do."""
     usage = usage_of(body)
     deeds = deeds_of(body, usage)
-    pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds, words).kept).body(body)
-    called = {name for key, function in functions(body) for name in reaches(function) - {key}}
-    takes = bool(libraries) or takes_gradients(body)
-    return ir.Program(path, pruned, usage.methods, frozenset(called), libraries, takes)
-
-
-def whole(body: Body) -> Body:
-    """All statements of a module, with the notes on what they do."""
-    usage = usage_of(body)
     everything = {id(node) for statement in body for node in walk(statement)}
-    return _Pruner(usage, deeds_of(body, usage), everything).body(body)
+    return _Pruner(usage, deeds, everything).body(body), deeds
 
 
 class _Pruner:

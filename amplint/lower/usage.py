@@ -161,8 +161,11 @@ class Deeds:
     zeroing: frozenset[str]
 
 
-def deeds_of(body: Iterable[ir.Stmt], usage: Usage) -> Deeds:
-    """What the functions of a module do."""
+NO_DEEDS = Deeds(frozenset(), frozenset(), frozenset(), frozenset(), frozenset())
+
+
+def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS) -> Deeds:
+    """What the functions of a module do. `others`: what those do that it can call and that are not its own."""
     found = list(functions(body))
     called = [(name, reaches(function)) for name, function in found]
     own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
@@ -181,9 +184,15 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage) -> Deeds:
         return {name for name, made in own if any(act(call) for call in made)}
 
     changing = {name for name, function in found if any(acts(child, usage) for child in function.body)}
-    going_back = closure(doing(goes_back))
+    going_back = closure(doing(goes_back) | others.going_back)
     looping = {name for name, function in found if any(_loops_back(child, going_back) for child in function.body)}
-    return Deeds(closure(changing), closure(doing(usage.steps)), going_back, closure(looping), closure(doing(erases)))
+    return Deeds(
+        closure(changing | others.acting),
+        closure(doing(usage.steps) | others.stepping),
+        going_back,
+        closure(looping),
+        closure(doing(erases) | others.zeroing),
+    )
 
 
 def _callable_objects(body: Iterable[ir.Stmt]) -> set[str]:

@@ -57,6 +57,7 @@ do not unscale after the clip; do not unscale on every micro-step (`repeated-uns
 
 from amplint.catalogue.amounts import at_least, takes_out_a_scale, threshold_words, with_a_limit
 from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.catalogue.through import perhaps_scaled
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 
@@ -72,5 +73,6 @@ RULE = Rule(
     ),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "gradients get the loss scale here"),),
+    milder=perhaps_scaled,
     words=threshold_words,
 )

@@ -1,0 +1,19 @@
+"""NVIDIA Apex amp (until its removal in 2025) and the fused optimizers: `apex.behaviour`."""
+
+from __future__ import annotations
+
+from amplint.dialects.dialect import Dialect, Role
+
+APEX = Dialect(
+    name="apex",
+    behaviour="apex.behaviour",
+    makes={"apex.optimizers.*": Role.OPTIMIZER},
+    defines={
+        "apex.amp.initialize": "initialize",
+        "apex.amp.scale_loss": "scale_loss",
+        "apex.amp.master_params": "master_params",
+        "apex.amp.state_dict": "state_dict",
+        "apex.amp.load_state_dict": "load_state_dict",
+    },
+    transparent=frozenset({"apex.parallel.DistributedDataParallel", "apex.parallel.convert_syncbn_model"}),
+)
