@@ -28,6 +28,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
 
 _WINDOW_NAME = re.compile(
@@ -170,7 +171,7 @@ def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
 def named_text(value: Value, node: ir.Expr) -> str:
     """The text of an operand: a number that is not a literal goes by its name, for it may be another one next time."""
     changing = isinstance(value, NUMBER) and not isinstance(node, ir.Const)
-    return ir.spelled(node) if changing else text_of(value)
+    return spelled(node) if changing else text_of(value)
 
 
 def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:

@@ -148,23 +148,6 @@ class Text(Node):
     text: str
 
 
-def spelled(node: object) -> str:
-    """An expression as it is written, as far as names go; the same for two places that name the same things."""
-    if isinstance(node, Name):
-        return node.name
-    if isinstance(node, Attr):
-        return f"{spelled(node.owner)}.{node.name}"
-    if isinstance(node, Const):
-        return repr(node.value)
-    if isinstance(node, (Binary, Compare)):
-        return f"{spelled(node.left)} {node.op} {spelled(node.right)}"
-    if isinstance(node, Item):
-        return f"{spelled(node.owner)}[{spelled(node.index)}]"
-    if isinstance(node, Call):
-        return f"{spelled(node.func)}({', '.join(spelled(arg) for arg in node.args)})"
-    return getattr(node, "text", "...")
-
-
 Expr = (
     Const
     | Name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplint.flow.program import spelled
+from amplint.flow.spelling import spelled
 from amplint.lower.statements import Statements
 from amplint.source.parse import parse
 

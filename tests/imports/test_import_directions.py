@@ -20,7 +20,7 @@ ROOMS = {
     "fix": ("catalogue", "dialects", "source", *VALUES),
     "flow": ("catalogue", "protocol"),
     "lower": ("source", "flow.program", "protocol", "dialects"),
-    "execution": ("flow.program", "protocol", "dialects"),
+    "execution": ("flow.program", "flow.spelling", "protocol", "dialects"),
     "source": ("dialects", "protocol", *VALUES),
     "settings": ("selection", "catalogue", "dialects"),
     "selection": ("catalogue", "findings", "source.globs"),

@@ -1,0 +1,22 @@
+"""How an expression of a program is written."""
+
+from __future__ import annotations
+
+from amplint.flow import program as ir
+
+
+def spelled(node: object) -> str:
+    """An expression as it is written, as far as names go; the same for two places that name the same things."""
+    if isinstance(node, ir.Name):
+        return node.name
+    if isinstance(node, ir.Attr):
+        return f"{spelled(node.owner)}.{node.name}"
+    if isinstance(node, ir.Const):
+        return repr(node.value)
+    if isinstance(node, (ir.Binary, ir.Compare)):
+        return f"{spelled(node.left)} {node.op} {spelled(node.right)}"
+    if isinstance(node, ir.Item):
+        return f"{spelled(node.owner)}[{spelled(node.index)}]"
+    if isinstance(node, ir.Call):
+        return f"{spelled(node.func)}({', '.join(spelled(arg) for arg in node.args)})"
+    return getattr(node, "text", "...")
