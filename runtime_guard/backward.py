@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isclose
 from typing import Any
 
 import torch
@@ -13,10 +14,17 @@ from runtime_guard.divisors import divisor_in
 from runtime_guard.normalization import BackwardReading
 from runtime_guard.recorder import Recorder, Stack
 from runtime_guard.scaled import scaler_of
+from runtime_guard.unseen import Unseen
 
 Watched = list[tuple[Any, str | None, list[Tensor], gradients.Stamp]]
 _MOST_DIVISORS = 16
 _UNREAD = BackwardReading(None, None)
+
+
+def _mean_of_many(reading: BackwardReading) -> bool:
+    """Whether several losses that were kept are back-propagated at once, as their mean."""
+    weights = [term.told for term in reading.terms]
+    return len(weights) > 1 and all(weight is not None for weight in weights) and isclose(sum(filter(None, weights)), 1)
 
 
 class Backward:
@@ -26,6 +34,7 @@ class Backward:
         self._recorder = recorder
         self._missed = False
         self._divisors: dict[tuple[Stack, float], str | None] = {}
+        self._unseen = Unseen()
 
     def begins(self, args: Any, kwargs: Any) -> Any:
         """What is known before the pass; None for one that fills no `.grad`, or runs inside another."""
@@ -67,10 +76,11 @@ class Backward:
             recorder.tally.not_covered.update(dict.fromkeys(reading.not_covered))
         scaled = reading.scaled if reading.terms else scaler is not None
         for _, name, tensors in reached:
-            weight = None if gradients.hooked(tensors) else reading.weight
+            unseen = gradients.hooked(tensors) or self._unseen.in_files({site.path for site in stack})
+            weight = None if unseen else reading.weight
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
-                detail=self._detail(name, stack, weight),
+                detail={} if _mean_of_many(reading) else self._detail(name, stack, weight),
             )  # fmt: skip
         recorder.passed(roots, stack)
         recorder.seen()

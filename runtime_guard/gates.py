@@ -18,7 +18,7 @@ from runtime_guard.sites import Place, Sites
 
 _BOUNDARY = re.compile(r"(?i)accum|boundary|sync|update|step|last|micro|window")
 _MAX_LINES = 50_000
-_FLAG = (ast.Name, ast.Attribute)
+_FLAG = ast.Name | ast.Attribute | ast.Call
 
 
 class Gates:

@@ -8,8 +8,8 @@ from math import isclose
 from amplint.protocol.events import Kind
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
+from amplint.protocol.window import Window, epoch_of, loses, worth
 from amplint.protocol.window import begins_micro_step as _begins
-from amplint.protocol.window import loses, worth
 
 _ADAPTIVE = frozenset(
     {"Adam", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adam8bit", "PagedAdam8bit"}
@@ -111,7 +111,7 @@ def ungated(moment: Moment) -> bool:
 def after_a_short_first(moment: Moment) -> bool:
     """Whether the first window of this epoch had a single micro-step, and its counter is known to start there."""
     gate, window = moment.event.gate, moment.ledger.window
-    if gate is None or gate.restarts is None or window.lengths[-1] != (1,):
+    if gate is None or gate.restarts is None or epoch_of(window)[1] != (1,):
         return False
     before, now = window.worth, worth(window)  # windows that are meant to grow are divided by what each of them holds
     return before is None or now is None or not (isclose(before, 1) and isclose(now, 1))
@@ -134,9 +134,21 @@ def of_an_index(moment: Moment) -> bool:
 
 
 def longer_than_before(moment: Moment) -> bool:
-    """Whether a window with a tail of the last epoch in it is longer than every window before."""
+    """Whether a window with a tail of the last epoch in it is longer than every window before.
+
+    One that grows on purpose is divided by what it holds.
+    """
     window = moment.ledger.window
-    return window.micro_steps > window.longest > 0 and window.gate is not None
+    return window.micro_steps > window.longest > 0 and window.gate is not None and not _grows(window)
+
+
+def _grows(window: Window) -> bool:
+    """Whether the losses of a window are known to be divided by something else than those of the window before."""
+    weight, before = worth(window), window.worth
+    lengths = [length for epoch in window.lengths for length in epoch]
+    if weight is None or before is None or not lengths:
+        return False
+    return not isclose(weight / window.micro_steps, before / lengths[-1], rel_tol=1e-6)
 
 
 def tail_words(moment: Moment) -> dict[str, str]:
@@ -179,7 +191,7 @@ def left_over_again(moment: Moment) -> bool:
 def short_but_divided_by_the_long(moment: Moment) -> bool:
     """Whether a window is shorter than the longest, and each of its mean losses is divided by the longest's length."""
     window = moment.ledger.window
-    if window.gate is None or not 0 < window.micro_steps < window.longest or not window.lengths[-1]:
+    if window.gate is None or not 0 < window.micro_steps < window.longest or not epoch_of(window)[1]:
         return False
     due = window.micro_steps / window.longest
     return any(
@@ -244,29 +256,31 @@ def divided_by_another(moment: Moment) -> bool:
 
 def divisor_words(moment: Moment) -> dict[str, str]:
     """By what the losses are divided instead, and how large the gradient is."""
-    found = _odd_divisor(moment)
+    found, n = _odd_divisor(moment), window_words(moment)["n"]
     if found is None:
         return {}
     what, total = found
-    return {
-        "n": window_words(moment)["n"],
-        "what": what.format(n=window_words(moment)["n"]),
-        "sum": f"{float(total):.3g}",
-    }
+    return {"n": n, "what": what.format(n=n), "sum": total.format(n=n)}
 
 
-def _odd_divisor(moment: Moment) -> tuple[str, float] | None:
-    """What the total weight of a window of three or more gives away; exact fractions, or measured."""
+def _odd_divisor(moment: Moment) -> tuple[str, str] | None:
+    """What the losses of a window of three or more are divided by, and to what their weights add up; None if right.
+
+    It is what the text says, or what the total weight gives away: exact fractions, or measured.
+    """
     window = moment.ledger.window
     count = window.micro_steps
     if count < 3 or window.late or (moment.event.gate is None and window.gate is None):
         return None
     totals = [weight for place, weight in window.weights if place in window.here and weight is not None]
+    over = moment.last[Kind.BACKWARD].detail.get("over")
+    if over is not None and not any(isclose(total, 1, rel_tol=1e-6) for total in totals):
+        return f"`{over}`", f"{{n}} / {over}"
     for what, due in (
         ("{n} twice", 1 / count),
         ("{n} on the last micro-step only", count - 1 + 1 / count),
         ("a running index", sum(1 / number for number in range(1, count + 1))),
     ):
         if any(isclose(total, due, rel_tol=1e-6) for total in totals):
-            return what, due
+            return what, f"{due:.3g}"
     return None

@@ -29,7 +29,6 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.protocol.events import Kind
 
 _WINDOW_NAME = re.compile(
     r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
@@ -116,9 +115,11 @@ def tags_of(value: Value) -> frozenset[str]:
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
+    from amplint.execution import weights
+
     left, right = _as_loss(node.op, left), _as_loss(node.op, right)
     if isinstance(left, Loss) or isinstance(right, Loss):
-        return _with_loss(run, node, left, right)
+        return weights.with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
         found = _remainder(run, left, right)
         if found is not None:
@@ -126,6 +127,8 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and node.op == "+":
         return [*left, *right] if isinstance(left, list) else (*left, *right)
     first, second = number(run, left), number(run, right)
+    if (again := _repeated(node.op, left, second)) is not None:
+        return again
     if first is not None and second is not None:
         return _exact(run, node.op, first, second, left, right)
     if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
@@ -136,6 +139,13 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
 def _as_loss(op: str, value: Value) -> Value:
     """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
     return Loss(None) if op in ("*", "/") and isinstance(value, Symbol) and value.forward else value
+
+
+def _repeated(op: str, left: Value, right: Value) -> Value | None:
+    """A list times a number, None when it is not that."""
+    if op != "*" or not isinstance(left, list) or not isinstance(right, int):
+        return None
+    return left * min(right, 256)
 
 
 def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:
@@ -206,50 +216,6 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
     name = length.name if isinstance(length, Length) else str(int(length))
     restarts = "index" in tags_of(left) and "batches" not in tags_of(left)  # an index plus whole epochs runs on
     return Remainder(counter % length, name, restarts, "assumed" in tags_of(counter))
-
-
-def _with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
-    """Arithmetic in which a loss takes part."""
-    op = node.op
-    if isinstance(left, Loss) and isinstance(right, Loss):
-        return _sum(left, right) if op in ("+", "-") else Loss(None, trail=left.trail)
-    loss, other = (left, right) if isinstance(left, Loss) else (right, left)
-    assert isinstance(loss, Loss)
-    if op in ("+", "-"):
-        return _sum(loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
-    factor = number(run, other)
-    if op == "*":
-        return loss.times(factor, text_of(other)) if factor is not None else loss.times(None, text_of(other))
-    if op == "/" and isinstance(left, Loss):
-        return _divided(run, loss, other, factor, node.at)
-    return Loss(None, trail=loss.trail)
-
-
-def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, at: ir.Span) -> Loss:
-    """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
-    if not factor or (isinstance(other, Symbol) and other.governed):
-        text = text_of(other)
-        if text in loss.factors:
-            return Loss(loss.weight, loss.factors - {text}, loss.scaler, loss.divisor, loss.trail)
-        return loss.times(None, f"1 / {text}")
-    if factor > 1:
-        loss.trail.divided = at
-        if loss.trail.backed:
-            run.emit(Kind.LOSS_DIVIDED, at)
-    result = loss.times(1 / Fraction(factor), "")
-    window = window_of(run, other) or (other if isinstance(other, Length) else None)
-    divisor = window.name if window is not None else loss.divisor
-    return Loss(result.weight, loss.factors, loss.scaler, divisor, loss.trail)
-
-
-def _sum(left: Loss, right: Loss) -> Loss:
-    """The sum of two losses: what is known of the one that says more; not known when they disagree."""
-    trail, scaler = left.trail, left.scaler or right.scaler
-    for known, other in ((left, right), (right, left)):
-        if other.factors and not known.factors:
-            return Loss(known.weight, known.factors, scaler, known.divisor, trail)
-    weight = left.weight if left.weight == right.weight else None
-    return Loss(weight, left.factors | right.factors, scaler, left.divisor or right.divisor, trail)
 
 
 def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
@@ -350,6 +316,17 @@ def _decided(run: Run, value: Condition) -> bool:
     if isinstance(left, Symbol) and isinstance(right, (str, type(None), Public, *NUMBER)):
         return _of_symbol(run, value, left, right)
     return _decide_text(run, value)
+
+
+_FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
+
+
+def may_count(value: Value) -> bool:
+    """Whether a test that cannot be followed may be a window's: it can change, and does not look for overflows."""
+    if not isinstance(value, (Symbol, Condition)):
+        return False
+    origin = value.origin if isinstance(value, Symbol) else _origin(value.parts)
+    return origin is not Origin.RUN and not _FINITE.search(text_of(value))
 
 
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in", "<": ">=", "<=": ">"}

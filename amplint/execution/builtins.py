@@ -94,6 +94,8 @@ def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
         length = max(0, -(-(int(stop) - start) // stride))
         symbol = Symbol(bound.name) if isinstance(bound, Length) else bound if isinstance(bound, Symbol) else None
         return Stream(lambda index: start + index * stride, length=length, bound=symbol)
+    if len(args) > 2 and _is_data(bound):  # slices of a batch
+        return Stream(lambda index: Symbol(f"{text_of(bound)}[{index}]", Origin.DATA), window=True)
     kept = frozenset({"assumed"} if first is None else ())
     return Stream(lambda index: Count(start + index * stride, kept), bound=bound if isinstance(bound, Symbol) else None)
 
@@ -154,6 +156,12 @@ def _int(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         tags = arithmetic.tags_of(value)
         return Count(int(value), tags) if tags else int(value)
     return value
+
+
+def _round(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    value = _number(run, args, keywords, at)
+    exact = isinstance(value, (float, Fraction)) and len(args) == 1
+    return round(value) if exact and value == value and abs(value) != float("inf") else value
 
 
 def _extreme(choose: Callable[[Any], Any]) -> Callable[..., Value]:
@@ -219,7 +227,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "next": _next,
     "int": _int,
     "float": _number,
-    "round": _int,
+    "round": _round,
     "abs": _number,
     "max": _extreme(max),
     "min": _extreme(min),

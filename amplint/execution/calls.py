@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from amplint.dialects.dialect import Role
 from amplint.execution import arithmetic, attributes, builtins, libraries, methods, public, symbols
-from amplint.execution.run import MAX_DEPTH, Run
+from amplint.execution.run import ANY_LENGTH, MAX_DEPTH, Run
 from amplint.execution.signals import Returned
 from amplint.execution.values import (
     Bound,
@@ -17,6 +17,7 @@ from amplint.execution.values import (
     Criterion,
     Function,
     Gated,
+    Gathered,
     Instance,
     Loss,
     Method,
@@ -81,7 +82,7 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Bound):
         return methods.call(run, func, args, keywords, at)
     if isinstance(func, Criterion):
-        return symbols.loss_of(func)
+        return symbols.loss_of(func, args)
     if isinstance(func, Symbol):
         return symbols.call(run, func, args, keywords, at)
     return Symbol(f"{text_of(func)}(...)", Origin.OPAQUE)
@@ -157,10 +158,24 @@ def _result(run: Run, function: Function, scope: Scope) -> Value:
     node = function.node
     if isinstance(node, ir.Lambda):
         return evaluate(run, scope, node.body)
-    signal = execute(run, scope, node.body)
     if node.generator:
-        return Stream(lambda index: Symbol(f"{node.name}()[{index}]", Origin.DATA), batches=True)
+        return _generated(run, node, scope)
+    signal = execute(run, scope, node.body)
     return signal.value if isinstance(signal, Returned) else None
+
+
+def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
+    """What a generator hands out, made at once; past that, and of one of which nothing is known, symbols."""
+    from amplint.execution.statements import execute
+
+    run.yielded.append([])
+    execute(run, scope, node.body)
+    items = run.yielded.pop()
+
+    def item(index: int) -> Value:
+        return items[index] if index < len(items) else Symbol(f"{node.name}()[{index}]", Origin.DATA)
+
+    return Stream(item, len(items) or None, batches=True)
 
 
 def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords) -> Value:
@@ -230,7 +245,7 @@ def _passed_on(run: Run, value: Value, at: ir.Span) -> Value:
 
 def gate_of(run: Run, test: Gated, at: ir.Span) -> Gate:
     """The gate that a window's truth makes of a condition."""
-    return Gate(test.site or run.site(at), test.length, None if test.assumed else test.restarts)
+    return Gate(test.site or run.site(at), test.length or ANY_LENGTH, None if test.assumed else test.restarts)
 
 
 @contextmanager
@@ -251,6 +266,13 @@ def _at(items: list[Value], index: int) -> Value:
     return items[index] if index < len(items) else Symbol("element", Origin.DATA)
 
 
+def _is_batch(value: Value) -> bool:
+    """Whether a value is one that a loader may have given: unknown data, or several of them."""
+    if isinstance(value, (list, tuple)):
+        return any(_is_batch(item) for item in value)
+    return isinstance(value, Symbol) and value.origin is Origin.DATA
+
+
 def stream_of(run: Run, value: Value) -> Stream:
     """A value as something to iterate over."""
     value = arithmetic.resolve(run, value)
@@ -260,7 +282,8 @@ def stream_of(run: Run, value: Value) -> Stream:
         value = list(value)
     if isinstance(value, (list, tuple, str)):
         items = list(value)
-        return Stream(lambda index: _at(items, index), length=len(items), batches=True)
+        kept = isinstance(value, Gathered) and all(_is_batch(item) for item in items)
+        return Stream(lambda index: _at(items, index), length=len(items), batches=True, gathered=kept)
     if isinstance(value, Parameters):
         return Stream(lambda index: value, length=1)
     text = text_of(value)

@@ -7,13 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, horizon
+from amplint.execution import arithmetic, attributes, builtins, calls, horizon
 from amplint.execution.intrinsics import INTRINSICS
-from amplint.execution.run import Run
+from amplint.execution.run import MAX_ITERATIONS, Run
 from amplint.execution.values import (
     Condition,
     Function,
     Gated,
+    Gathered,
     Loss,
     Origin,
     Public,
@@ -139,6 +140,8 @@ def _display(run: Run, scope: Scope, node: ir.Display) -> Value:
     values = [evaluate(run, scope, item) for item in node.items]
     if node.kind == "slice":
         return slice(*(value if isinstance(value, int) else None for value in values))
+    if node.kind == "list" and not values:
+        return Gathered()
     return tuple(values) if node.kind == "tuple" else values
 
 
@@ -180,6 +183,16 @@ def _walrus(run: Run, scope: Scope, node: ir.Walrus) -> Value:
     return value
 
 
+def _yield(run: Run, scope: Scope, node: ir.Yield) -> Value:
+    """What a generator hands out is gathered, up to as much as a run can use."""
+    value = evaluate(run, scope, node.value)
+    gathered = run.yielded[-1] if run.yielded else []
+    stream = calls.stream_of(run, value) if node.each else None
+    values = [value] if stream is None else [stream.item(index) for index in range(builtins.length_of(run, stream))]
+    gathered += values[: MAX_ITERATIONS - len(gathered)]
+    return Symbol("sent", Origin.OPAQUE)
+
+
 _EVALUATORS: dict[type, Callable[[Run, Scope, Any], Value]] = {
     ir.Const: lambda run, scope, node: node.value,
     ir.Text: lambda run, scope, node: Symbol(node.text[:60], Origin.OPAQUE),
@@ -196,4 +209,5 @@ _EVALUATORS: dict[type, Callable[[Run, Scope, Any], Value]] = {
     ir.Comprehension: _comprehension,
     ir.Lambda: _lambda,
     ir.Walrus: _walrus,
+    ir.Yield: _yield,
 }

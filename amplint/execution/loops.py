@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from amplint.execution import arithmetic, horizon
-from amplint.execution.run import MAX_ITERATIONS, WINDOW, Run
+from amplint.execution.run import ANY_LENGTH, MAX_ITERATIONS, WINDOW, Run
 from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
@@ -37,7 +37,10 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
         assign(run, scope, node.target, stream.item(index))
         return True
 
+    over = stream.batches and node.shape.nested
+    run.over_batches += over
     signal = _iterate(run, scope, node, trips, begin, stream)
+    run.over_batches -= over
     if signal is None:
         _finish(run, node, stream)
         return _orelse(run, scope, node)
@@ -100,13 +103,14 @@ def _trips(run: Run, node: ir.For, stream: Stream) -> int:
         return min(stream.length, MAX_ITERATIONS if node.shape.backward else 64)
     if _is_window(run, node, stream) and stream.bound is not None:
         run.model.learn_window(text_of(stream.bound))
+    if _is_window(run, node, stream) and (stream.window or stream.bound is not None):
         return WINDOW
     return _sampled(run, node.shape)
 
 
 def _sampled(run: Run, shape: ir.Shape) -> int:
     if not shape.backward:
-        return 1
+        return run.model.batches if shape.yields else 1
     return EPOCHS if shape.nested else run.model.batches
 
 
@@ -114,6 +118,8 @@ def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
     """Whether a loop counts out the micro-steps of a window."""
     if not node.shape.backward or node.shape.steps or node.shape.nested:
         return False
+    if stream.gathered and run.over_batches:
+        return True
     if stream.window or stream.batches:
         return stream.window
     bound = stream.bound
@@ -160,7 +166,7 @@ def _finish(run: Run, node: ir.For, stream: Stream) -> None:
         return
     if not node.shape.steps and _is_window(run, node, stream):
         window = arithmetic.window_of(run, stream.bound)
-        name = window.name if window else text_of(stream.bound) if stream.bound is not None else None
+        name = window.name if window else text_of(stream.bound) if stream.bound is not None else ANY_LENGTH
         run.loop_gate = Gate(run.site(node.at), name)
     else:
         run.emit(Kind.EPOCH_END, node.at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
@@ -134,7 +135,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if not enabled(run, scaler):
         return value
     value.trail.scaled = at
-    return Loss(value.weight, value.factors, scaler, value.divisor, value.trail)
+    return replace(value, scaler=scaler)
 
 
 def _scheduler(
@@ -155,12 +156,12 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
         return Symbol("None")
     if name in ("div", "true_divide", "div_", "mul", "mul_") and args:
         op = "*" if name.startswith("mul") else "/"
-        return arithmetic.binary(run, ir.Binary(at, op, ir.Const(at, 0), ir.Const(at, 0)), owner, args[0])
+        return arithmetic.binary(run, ir.Binary(at, op, ir.Const(at, 0), ir.Text(at, text_of(args[0]))), owner, args[0])
     if name in _OUT:
         return Symbol(f"loss.{name}()", Origin.DATA)
     if name in _SAME_LOSS:
         return owner
-    return Loss(None, owner.factors, owner.scaler, owner.divisor, owner.trail)
+    return replace(owner, weight=None)
 
 
 def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
@@ -169,7 +170,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     trail.backed = True
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
-    detail = {"divisor": loss.divisor} if loss.divisor else {}
+    detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
     run.emit(
         Kind.BACKWARD,
         at,

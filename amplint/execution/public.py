@@ -64,7 +64,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if name in _EVENTS:
         return _event(run, _EVENTS[name], args, keywords, at)
     if name in _LOSSES:
-        return symbols.loss_of(_criterion(keywords))
+        return symbols.loss_of(_criterion(keywords), args)
     if name in _TRANSPARENT:
         return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
     special = _SPECIAL.get(name)

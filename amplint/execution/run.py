@@ -15,6 +15,9 @@ from amplint.protocol.events import Event, Gate, Kind, Site
 WINDOW = 3
 """The length of a window whose length is a symbol: it has a first micro-step, a middle and a boundary."""
 
+ANY_LENGTH = "N"
+"""How a message spells the length of a window that has no spelling."""
+
 MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
 MAX_ITERATIONS = 200
@@ -105,6 +108,8 @@ class Run:
     tick: int = 0
     last_batch: bool = False
     in_batches: int = 0
+    over_batches: int = 0
+    yielded: list[list[Value]] = field(default_factory=list)
     made: int = 0
     hooked: bool = False
     cost: int = 0

@@ -168,8 +168,9 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     taken = loops.boundary(run, test, node) if node.gates else None
     if taken is None:
         taken = arithmetic.truth(run, test)
-        if node.gates and isinstance(test, bool) and run.in_batches and not run.in_library:
-            test = Gated(test, None)
+        known = isinstance(test, bool)
+        if node.gates and run.in_batches and not run.in_library and (known or arithmetic.may_count(test)):
+            test = Gated(taken, None, assumed=not known)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)
     if taken:

@@ -57,11 +57,12 @@ def is_model(run: Run, symbol: Symbol) -> bool:
     return bool(_MODEL.search(symbol.name)) or bool(used & {"parameters", "train", "eval", "named_parameters"})
 
 
-def loss_of(criterion: Criterion) -> Value:
+def loss_of(criterion: Criterion, args: list[Value]) -> Value:
     """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
     if criterion.elementwise:
         return Symbol("losses", Origin.DATA)
-    return Loss(Fraction(1) if criterion.averaged else None)
+    handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
+    return Loss(Fraction(1) if criterion.averaged else None, of=handed, summed=criterion.averaged is False)
 
 
 def play(run: Run, value: Value, role: str) -> Value:

@@ -92,6 +92,10 @@ class Quotient(Fraction):
         return made
 
 
+class Gathered(list[Value]):
+    """A list that was empty at first: what is in it has been gathered one by one."""
+
+
 class Remainder(int):
     """`counter % window`: comparing it tells where in the window a micro-step is."""
 
@@ -145,12 +149,19 @@ class Trail:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss: the factor between the criterion's mean and it, None when not known."""
+    """A loss: the factor between the criterion's mean and it, None when not known.
+
+    `divisor`: the window that it was divided by; `over`: what it was divided by instead. `of`: what a criterion that is
+    known was given; `summed`: it adds up over the batch.
+    """
 
     weight: Fraction | None
     factors: frozenset[str] = frozenset()
     scaler: Scaler | None = None
     divisor: str | None = None
+    over: str | None = None
+    of: frozenset[str] = frozenset()
+    summed: bool = False
     trail: Trail = field(default_factory=Trail, compare=False)
 
     def times(self, factor: Value, text: str) -> Loss:
@@ -275,7 +286,8 @@ class Stream:
     """Something to iterate over, of a length that is perhaps not known.
 
     `item(i)` is the i-th value. `length` None: as long as the model says. `bound`: the symbol that the length was
-    written as. `batches`: it is a loader's batches, not a count. `window`: the parts of one batch.
+    written as. `batches`: it is a loader's batches, not a count. `window`: the parts of one batch. `gathered`: batches
+    that were put aside.
     """
 
     item: Callable[[int], Value]
@@ -283,6 +295,7 @@ class Stream:
     bound: Symbol | None = None
     batches: bool = False
     window: bool = False
+    gathered: bool = False
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,14 @@ class Walrus(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Yield(Node):
+    """`yield value`; `each` for `yield from`."""
+
+    value: Expr
+    each: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Text(Node):
     """An expression that only its text is known of."""
 
@@ -163,6 +171,7 @@ Expr = (
     | Comprehension
     | Lambda
     | Walrus
+    | Yield
     | Text
 )
 
@@ -217,11 +226,15 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a loop's body does, through calls too: back-propagates, steps an optimizer, holds a loop that does."""
+    """What a loop's body does, through calls too: back-propagates, steps an optimizer, holds a loop that does.
+
+    `yields`: it is the loop of a generator.
+    """
 
     backward: bool = False
     steps: bool = False
     nested: bool = False
+    yields: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,12 @@ def _literal(self: Expressions, node: cst.Integer | cst.Float | cst.SimpleString
         return self.text(node)
 
 
+def _yield(self: Expressions, node: cst.Yield) -> ir.Expr:
+    each = isinstance(node.value, cst.From)
+    value = node.value.item if isinstance(node.value, cst.From) else node.value
+    return ir.Yield(self.span(node), self.lower(value) if value else ir.Const(self.span(node), None), each)
+
+
 _WORDS = {"None": None, "True": True, "False": False}
 
 
@@ -196,6 +202,7 @@ _MAKERS: dict[type[cst.CSTNode], Callable[[Expressions, Any], ir.Expr]] = {
     cst.Lambda: lambda self, node: ir.Lambda(self.span(node), self.params(node.params), self.lower(node.body)),
     cst.NamedExpr: lambda self, node: ir.Walrus(self.span(node), node.target.value, self.lower(node.value)),
     cst.Await: lambda self, node: self.lower(node.expression),
+    cst.Yield: _yield,
     cst.Integer: _literal,
     cst.Float: _literal,
     cst.SimpleString: _literal,

@@ -114,7 +114,8 @@ class _Pruner:
         inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]
         called = self.contents.of(node.body).reaches
         nested = any(self._goes_back(loop.body) for loop in inner) or bool(called & self.deeds.looping)
-        shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested)
+        yields = any(isinstance(part, ir.Yield) for child in node.body for part in walk(child))
+        shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested, yields)
         return replace(node, body=self.body(node.body), orelse=self.body(node.orelse), shape=shape)
 
     def _goes_back(self, nodes: Iterable[ir.Stmt]) -> bool:

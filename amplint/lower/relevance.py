@@ -114,7 +114,7 @@ class Relevance:
         node = line.node
         if line.acts or isinstance(node, (ir.Import, ir.Global)):
             return True
-        if isinstance(node, ir.Return):
+        if isinstance(node, ir.Return) or any(isinstance(part, ir.Yield) for part in walk(node)):
             return line.function in self.wanted
         if isinstance(node, ir.Leave):
             return self._leaves(node, line)

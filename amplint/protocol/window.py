@@ -110,6 +110,19 @@ def _backward(before: Window, event: Event, consumed: bool) -> Window:
     )
 
 
+Lengths = tuple[int, ...]
+
+
+def epoch_of(window: Window) -> tuple[tuple[Lengths, ...], Lengths, tuple[Lengths, ...]]:
+    """The lengths of the epochs before that of the present window, of its own, and after it.
+
+    A step that finds nothing but what the last epoch left is the flush of that one.
+    """
+    flush = len(window.lengths) > 1 and 0 < window.micro_steps == window.tail
+    at = len(window.lengths) - (2 if flush else 1)
+    return window.lengths[:at], window.lengths[at], window.lengths[at + 1 :]
+
+
 def loses(window: Window) -> bool:
     """Whether part of the window was erased: gradients of a place that it holds, or all that it had."""
     stepped = frozenset(place for place, _ in window.weights)
@@ -123,7 +136,8 @@ def worth(window: Window) -> Weight:
 
 
 def _step(before: Window, event: Event) -> Window:
-    present = before.lengths[-1]
+    earlier, present, later = epoch_of(before)
+    longer = (*present, before.micro_steps) if len(present) < KEPT else present
     return with_changes(
         before,
         micro_steps=0,
@@ -132,7 +146,7 @@ def _step(before: Window, event: Event) -> Window:
         lost=0,
         tail=0,
         leaked=before.leaked or (before.tail > 0 and before.micro_steps > before.longest),
-        lengths=(*before.lengths[:-1], (*present, before.micro_steps)) if len(present) < KEPT else before.lengths,
+        lengths=(*earlier, longer, *later),
         steps=before.steps + 1,
         unzeroed=before.unzeroed + 1,
         late=False,

@@ -41,7 +41,7 @@ def scout(text: str) -> str | None:
     if not _DEPRECATED.search(text) and not any(_matters(node, text) for node in ast.walk(tree)):
         return None
     lines = _LINE.findall(text)
-    for first, last, indent in _blanks(tree, lines):
+    for first, last, indent in _blanks(tree, lines, _deciding(tree)):
         lines[first] = f"{indent}pass\n"
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     return "".join(lines)
@@ -98,14 +98,28 @@ def _to_look_at(node: ast.Call, text: str) -> bool:
     return isinstance(node.func, ast.Attribute) or "cuda.amp import" not in text
 
 
-def _blanks(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int, str]]:
+def _deciding(tree: ast.Module) -> frozenset[str]:
+    """The names that a test reads or a loop runs over: a function of such a name may say where a window ends."""
+    heads: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+            heads.append(node.test)
+        elif isinstance(node, ast.For):
+            heads.append(node.iter)
+    parts = [part for head in heads for part in ast.walk(head)]
+    return frozenset(
+        getattr(part, "attr", getattr(part, "id", "")) for part in parts if isinstance(part, (ast.Name, ast.Attribute))
+    )
+
+
+def _blanks(tree: ast.Module, lines: list[str], deciding: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function without a word of training in it."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found = _blank(child, lines)
+                found = _blank(child, lines) if child.name not in deciding else None
                 if found is not None:
                     yield found
             elif isinstance(child, (ast.ClassDef, ast.If, ast.Try)):

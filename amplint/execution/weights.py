@@ -1,0 +1,76 @@
+"""Arithmetic in which a loss takes part: the factor between the criterion's mean and what is back-propagated."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+from amplint.execution.arithmetic import number, tags_of, window_of
+from amplint.execution.run import Run
+from amplint.execution.values import Length, Loss, Symbol, Value, text_of
+from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
+from amplint.protocol.events import Kind
+
+_SIZE = re.compile(r"^(?:len\((?P<a>.+)\)|(?P<b>.+)\.(?:size\(0\)|shape\[0\]|numel\(\)))$")
+"""How the number of samples in a batch is asked for."""
+
+_EPOCH = re.compile(r"(?i)loader|batches|_dl\b")
+
+
+def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
+    """`left op right`, of which one is a loss."""
+    op = node.op
+    if isinstance(left, Loss) and isinstance(right, Loss):
+        return added(left, right) if op in ("+", "-") else Loss(None, trail=left.trail)
+    loss, other = (left, right) if isinstance(left, Loss) else (right, left)
+    assert isinstance(loss, Loss)
+    if op in ("+", "-"):
+        return added(loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
+    factor = number(run, other)
+    if op == "*":
+        return replace(loss.times(factor, text_of(other)), over=None)
+    if op == "/" and isinstance(left, Loss):
+        return _divided(run, loss, other, factor, node)
+    return Loss(None, trail=loss.trail)
+
+
+def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, node: ir.Binary) -> Loss:
+    """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
+    if not factor or (isinstance(other, Symbol) and other.governed):
+        return _by_symbol(loss, text_of(other))
+    if factor > 1:
+        loss.trail.divided = node.at
+        if loss.trail.backed:
+            run.emit(Kind.LOSS_DIVIDED, node.at)
+    result = loss.times(1 / Fraction(factor), "")
+    window = window_of(run, other) or (other if isinstance(other, Length) else None)
+    if window is not None:
+        return replace(result, divisor=window.name, over=None)
+    text = spelled(node.right)
+    epoch = tags_of(other) == {"batches"} and loss.weight == 1 and not loss.factors and _EPOCH.search(text)
+    return replace(result, over=text) if epoch else result
+
+
+def _by_symbol(loss: Loss, text: str) -> Loss:
+    """A loss divided by something of which the text is known: its own factor, or the size of its batch."""
+    if text in loss.factors:
+        return replace(loss, factors=loss.factors - {text})
+    found = _SIZE.match(text)
+    own = found is not None and (found["a"] or found["b"]) in loss.of
+    if own and loss.summed:
+        return replace(loss, weight=Fraction(1), summed=False)
+    divided = loss.times(None, f"1 / {text}")
+    return replace(divided, over=text if own and loss.weight == 1 and not loss.factors else None)
+
+
+def added(left: Loss, right: Loss) -> Loss:
+    """The sum of two losses: what is known of the one that says more; not known when they disagree."""
+    scaler, divisor = left.scaler or right.scaler, left.divisor or right.divisor
+    for known, other in ((left, right), (right, left)):
+        if other.factors and not known.factors:
+            return replace(known, scaler=scaler, trail=left.trail)
+    weight = left.weight if left.weight == right.weight else None
+    over = left.over if left.over == right.over else None
+    return Loss(weight, left.factors | right.factors, scaler, divisor, over, trail=left.trail)
