@@ -23,7 +23,7 @@ class Elements:
     """The elements of a reduction. `mass` is the sum of their own weights: their number, unless a mask says else.
 
     `rows` is the size of the first dimension of what was reduced. `weighted`: classes have weights of their own, so
-    `count` is no number of elements.
+    `count` is no number of elements. `averaged`: the sum was divided by its rows at once, which is part of the criterion.
     """
 
     mean: bool | None
@@ -32,6 +32,7 @@ class Elements:
     rows: int | None = None
     tokens: bool = False
     weighted: bool = False
+    averaged: bool = False
 
 
 def elements_of(reduction: Reduction, look: bool) -> Elements:
@@ -52,6 +53,9 @@ def elements_of(reduction: Reduction, look: bool) -> Elements:
     if reduced == _MEAN or kind.startswith("MeanBackward"):
         return Elements(True, float(prod(shape)), float(prod(shape)), *_rows_of(first, shape))
     if kind.startswith("SumBackward"):
+        divisors = reduction.path.divisors
+        if divisors and len(shape) > 1 and divisors[-1] == shape[0] and _is_divergence(first):
+            return Elements(False, float(shape[0]), float(shape[0]), shape[0], averaged=True)
         return _of_sum(first, shape, look)
     if reduced is None or reduced == _NONE:
         return Elements(mean=None)
@@ -69,6 +73,16 @@ def _of_nll(node: Node) -> Elements:
     rows = shape[0] if len(shape) > 1 else 1
     tokens = spatial or _flattened(inner) or (isinstance(count, float) and not weighted and count < rows)
     return Elements(saved(node, "reduction") == _MEAN, count, count, rows, tokens, weighted)
+
+
+def _is_divergence(node: Node | None) -> bool:
+    """Whether what is summed is that of `kl_div`, whose `batchmean` divides it by the batch (torch 2.13,
+    `torch/nn/functional.py`): `xlogy(t, t) - t * x`, or `exp(t) * (t - x)` for a logarithmic target."""
+    if node is None or len(node.next_functions) != 2:
+        return False
+    (first, _), (second, _) = node.next_functions
+    names = (str(node.name()), str(second.name()) if second is not None else "")
+    return first is None and names in (("SubBackward0", "MulBackward0"), ("MulBackward0", "SubBackward0"))
 
 
 def _of_mean(divisor: object, shape: tuple[int, ...] | None) -> Elements:

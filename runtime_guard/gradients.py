@@ -42,7 +42,10 @@ def spread(tensors: list[Tensor], most: int | None) -> list[Tensor]:
 
 def stamp(tensors: Sequence[Tensor]) -> Stamp:
     """Identity and version of each gradient, None where there is none."""
-    return [_mark(tensor.grad) for tensor in tensors]
+    try:  # without a call for each, as this is the most frequent thing that the guard does
+        return [None if (grad := tensor.grad) is None else (id(grad), grad._version) for tensor in tensors]
+    except RuntimeError:
+        return [_mark(tensor.grad) for tensor in tensors]
 
 
 def _mark(grad: Tensor | None) -> Mark:
@@ -114,7 +117,7 @@ class Watch:
         return "gone"
 
     def _now(self) -> Stamp:
-        return [None if tensor is None else _mark(tensor.grad) for tensor in (held() for held in self._few)]
+        return stamp([tensor for held in self._few if (tensor := held()) is not None])
 
 
 def _shape(optimizer: Any) -> tuple[int, ...]:

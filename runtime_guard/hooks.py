@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch._C._dynamo import eval_frame
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from runtime_guard.trampolines import Arguments, around
@@ -136,9 +137,17 @@ def _heard(original: Callable[..., Any], listener: Listener) -> Callable[..., An
 
 
 def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, which torch.compile leaves alone."""
+    """The same function, which torch.compile leaves alone. Where nothing is traced, it is called at once: telling
+    dynamo to look away costs more than most listeners."""
     quiet: Callable[..., Any] = torch.compiler.disable(function)  # type: ignore[no-untyped-call]
-    return quiet
+    tracer = getattr(eval_frame, "get_eval_frame_callback", None)
+    if tracer is None:
+        return quiet
+
+    def heard(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) if tracer() is None else quiet(*args, **kwargs)
+
+    return heard
 
 
 def family(root: type) -> list[type]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -47,8 +47,7 @@ _PASS = SAME - {f"{name}Backward{number}" for name in ("Slice", "Select") for nu
 _SCALAR_PARTS = frozenset({"MulBackward1", "DivBackward1"})
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(NamedTuple):
     """How a place in the graph is reached from the loss: the factor on the way, and the numbers divided by."""
 
     factor: float | None = 1.0

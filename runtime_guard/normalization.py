@@ -68,6 +68,7 @@ class Normalization:
     lost: int = 0
     _running: _Pass | None = None
     _waiting: list[Waiting] = field(default_factory=list)
+    _present: list[Account] = field(default_factory=list)
 
     def track(self, optimizer: Optimizer) -> Account:
         """The account of an optimizer, opened when it is first seen."""
@@ -77,7 +78,15 @@ class Normalization:
             ledger = GradientLedger(weakref.ref(optimizer))
             known = self.accounts[optimizer] = Account(name, ledger, self.accumulation_steps)
             self.opened.append(known)
+            self._present = []
         return known
+
+    def _open(self) -> list[Account]:
+        """The accounts of the optimizers that live. Listed anew when one was opened or has gone: a weak dictionary is
+        slow to go through."""
+        if len(self._present) != len(self.accounts):
+            self._present = list(self.accounts.values())
+        return self._present
 
     def note_scale(self, scaler: torch.amp.GradScaler, outputs: object) -> None:
         """Remembers with the graph that an enabled scaler has scaled something."""
@@ -93,9 +102,9 @@ class Normalization:
             self.not_covered["a CUDA graph: what is replayed is not seen"] = None
             return
         found = reductions_of([tensor for tensor in tensors if isinstance(tensor, Tensor)])
-        look = all(account.probed(self.probe_every) for account in self.accounts.values())
+        look = all(account.probed(self.probe_every) for account in self._open())
         self._running = _Pass(found, listen(found, look))
-        for account in self.accounts.values():
+        for account in self._open():
             if account.follows(self.probe_every):
                 account.ledger.before_backward()
 
@@ -203,7 +212,7 @@ class Normalization:
             self.lost += 1
 
     def _look(self, optimizer: Optimizer | None, what: str | None) -> None:
-        accounts = list(self.accounts.values()) if optimizer is None else [self.track(optimizer)]
+        accounts = self._open() if optimizer is None else [self.track(optimizer)]
         for account in accounts:
             if account.follows(self.probe_every):
                 account.ledger.look(what or "code between the backward passes")

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from amplint.protocol.values import with_changes
 from runtime_guard.elements import Elements, elements_of
 from runtime_guard.late import Number, number
 from runtime_guard.loss_graph import Found, Reduction
@@ -77,6 +78,9 @@ class Term:
         return self.reckoned if isclose(self.reckoned, self.weight, rel_tol=1e-2) else self.weight
 
 
+_BLANK = Term("", Elements(None), None)
+
+
 def _is_one(factor: float | None) -> bool:
     return factor is not None and isclose(factor, 1.0, rel_tol=1e-6)
 
@@ -112,7 +116,7 @@ class Listening:
             handle.remove()
         heard = self.heard.gradients
         return tuple(
-            replace(term, gradient=heard[index], scale=heard.get(-1, term.scale), key=(place, index))
+            with_changes(term, gradient=heard[index], scale=heard.get(-1, term.scale), key=(place, index))
             for index, term in enumerate(self.terms)
             if index in heard
         )
@@ -134,7 +138,16 @@ def listen(found: Found, look: bool) -> Listening:
 def _term(reduction: Reduction, elements: Elements, found: Found) -> Term:
     path = reduction.path
     scale = found.scale if path.scaled else 1.0
-    return Term(reduction.name, elements, path.factor, path.divisors, path.multiplied, path.scaled, scale=scale)
+    return with_changes(
+        _BLANK,
+        name=reduction.name,
+        elements=elements,
+        factor=path.factor,
+        divisors=path.divisors[:-1] if elements.averaged else path.divisors,
+        multiplied=path.multiplied,
+        scaled=path.scaled,
+        scale=scale,
+    )
 
 
 def _counted(pairs: list[tuple[Reduction, Elements]]) -> list[tuple[Reduction, Elements]]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from amplint.protocol.cadence import Cadence, advance_cadence
-from amplint.protocol.events import STEPS, Event, Kind
+from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.ledger import UNKNOWN, Ledger, advance
+from amplint.protocol.values import with_changes
 
 _OF_ALL = frozenset({Kind.EPOCH_END, Kind.END})
 _NO_LEDGER, _NO_CADENCE = Ledger(), Cadence()  # frozen: all moments may share them
@@ -26,6 +27,9 @@ class Moment:
     last: dict[Kind, Event]
     of_scheduler: bool = False
     name: str = ""
+
+
+_NO_MOMENT = Moment(Event(Kind.CREATE, Site("", 0)), _NO_LEDGER, _NO_CADENCE, {})
 
 
 @dataclass
@@ -57,11 +61,20 @@ class State:
             yield Moment(event, _NO_LEDGER, _NO_CADENCE, {})
             return
         for optimizer in self._optimizers(event):
-            yield Moment(event, self.ledgers[optimizer], _NO_CADENCE, dict(self.last[optimizer]), name=optimizer)
+            yield with_changes(
+                _NO_MOMENT, event=event, ledger=self.ledgers[optimizer], last=dict(self.last[optimizer]), name=optimizer
+            )
             self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
             self._remember(optimizer, event)
         for scheduler in self._schedulers(event):
-            yield Moment(event, _NO_LEDGER, self.cadences[scheduler], dict(self.last[scheduler]), True, scheduler)
+            yield with_changes(
+                _NO_MOMENT,
+                event=event,
+                cadence=self.cadences[scheduler],
+                last=dict(self.last[scheduler]),
+                of_scheduler=True,
+                name=scheduler,
+            )
             self.cadences[scheduler] = advance_cadence(self.cadences[scheduler], event)
             self._remember(scheduler, event)
 
