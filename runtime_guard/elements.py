@@ -23,7 +23,7 @@ class Elements:
     """The elements of a reduction. `mass` is the sum of their own weights: their number, unless a mask says else.
 
     `rows` is the size of the first dimension of what was reduced. `weighted`: classes have weights of their own, so
-    `count` is no number of elements. `averaged`: the sum was divided by its rows at once, which is part of the criterion.
+    `count` is no number of elements. `averaged`: the sum was divided by its rows at once, as a part of the criterion.
     """
 
     mean: bool | None
