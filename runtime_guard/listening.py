@@ -74,6 +74,7 @@ class Listening:
             "unscale_": (scaling.unscales, scaling.unscaled, scaling.leave),
             "step": (scaling.steps, scaling.stepped, scaling.leave),
             "update": (scaling.updates, scaling.updated, _nothing),
+            "load_state_dict": (scaling.restored, _nothing, _nothing),
         }
         for name, functions in table.items():
             listener = self._listener(f"GradScaler.{name}", *functions)

@@ -75,6 +75,8 @@ class Recorder:
         self.state, self.tally, self.thread = State(), Tally(), Thread()
         self.timelines = Timelines()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
+        self.makers: dict[str, Stack] = {}
+        self._first_scales: dict[Stack, object] = {}
         self.owners = Owners()
         self.watches: dict[str, Watch] = {}
         self._threads: dict[str, int] = {}
@@ -209,6 +211,13 @@ class Recorder:
             name = self.scalers.of(scaler) or self.scalers.give(scaler)
             self.tally.scalers.setdefault(name, [0, 0])
         return name
+
+    def scaler_made(self, scaler: Any, first_scale: object) -> None:
+        """Where a scaler was made, unless it begins at another scale than the one before: it may go on from there."""
+        place, name = self.sites.stack(), self.scalers.of(scaler) or self.scalers.give(scaler)
+        self.makers.pop(name, None)
+        if self._first_scales.setdefault(place, first_scale) == first_scale:
+            self.makers[name] = place
 
     def scheduler(self, scheduler: Any, made: bool = False) -> tuple[str, str | None]:
         """The names of a scheduler and of the optimizer that it drives."""

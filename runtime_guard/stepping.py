@@ -7,6 +7,7 @@ the outer one and makes no event of its own.
 from __future__ import annotations
 
 import inspect
+from types import GeneratorType
 from typing import Any
 
 from torch import Tensor
@@ -57,6 +58,7 @@ class Scaling(Calls):
         signature = inspect.signature(GradScaler.__init__)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        self._recorder.scaler_made(args[0], bound.arguments["init_scale"])
         arguments: dict[int | str, object] = {name: value for name, value in bound.arguments.items() if name != "self"}
         self._recorder.fact(Fact("torch.amp.GradScaler", self._recorder.sites.stack()[-1], arguments))
 
@@ -102,7 +104,11 @@ class Scaling(Calls):
         name = recorder.optimizer(optimizer)
         recorder.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
-        recorder.feed(Kind.SCALER_STEP, optimizer=name, scaler=recorder.scaler(scaler), reading=reading, token=token)
+        told = recorder.scaler(scaler)
+        recorder.feed(
+            Kind.SCALER_STEP, optimizer=name, scaler=told, maker=recorder.makers.get(told, ()), reading=reading,
+            token=token, detail=_closure(scaler, args, kwargs),
+        )  # fmt: skip
         recorder.thread.stepped = False
         return self._enter("scaler.step"), scaler, optimizer
 
@@ -121,6 +127,10 @@ class Scaling(Calls):
         skipped = None if fused else not recorder.thread.stepped
         recorder.measures.run(recorder.numbers.scaler_stepped, scaler, skipped)
         self.leave(token)
+
+    def restored(self, args: Any, kwargs: Any) -> None:
+        """A scaler whose state does not begin where it was made."""
+        self._recorder.makers.pop(self._recorder.scaler(args[0]), None)
 
     def updates(self, args: Any, kwargs: Any) -> Any:
         """The event; a new scale set by hand is none."""
@@ -223,9 +233,12 @@ class Stepping(Calls):
         recorder = self._recorder
         parameters = _argument(args, kwargs, 0, "parameters")
         single = isinstance(parameters, Tensor)
+        used_up = isinstance(parameters, GeneratorType) and parameters.gi_frame is None
         tensors = [parameters] if single else list(parameters)
         recorder.look()
         stack = recorder.sites.stack()
+        if used_up:
+            recorder.feed(Kind.EMPTY_CLIP, stack=stack)
         limit = _argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
         owners = recorder.owners_of(tensors)
         for optimizer, name in owners:
@@ -254,6 +267,15 @@ class Stepping(Calls):
             self._recorder.measures.run(self._recorder.numbers.after_touch, optimizer, "clip")
             self._recorder.measures.run(self._recorder.numbers.gradient_norm, optimizer, norm)
         self.leave(token)
+
+
+def _closure(scaler: Any, args: Any, kwargs: Any) -> dict[str, str]:
+    """Whether torch's own scaler is handed a closure, and how; what another class does with one is not known."""
+    if type(scaler).__module__.partition(".")[0] != "torch":
+        return {}
+    if "closure" in kwargs:
+        return {"closure": "by keyword"}
+    return {"closure": "by position"} if len(args) > 2 and callable(args[2]) else {}
 
 
 def _argument(args: Any, kwargs: Any, position: int, name: str) -> Any:

@@ -28,6 +28,7 @@ from amplint.catalogue.clipping import (
     clip_after_step,
     clip_before_backward,
     clip_before_unscale,
+    clip_exhausted_iterator,
     clip_per_micro_step,
     scaled_gradient_norm,
 )
@@ -38,6 +39,7 @@ from amplint.catalogue.framework import (
 )
 from amplint.catalogue.rule import Rule
 from amplint.catalogue.scaler import (
+    closure_with_scaler,
     collapsed_loss_scale,
     discarded_scaled_loss,
     high_initial_scale,
@@ -45,6 +47,7 @@ from amplint.catalogue.scaler import (
     missing_scaler_update,
     mixed_scaled_losses,
     repeated_unscale,
+    scaler_created_in_loop,
     scaler_update_order,
     short_growth_interval,
     step_bypasses_scaler,
@@ -68,6 +71,8 @@ _MODULES: tuple[ModuleType, ...] = (
     repeated_unscale,
     unscale_after_step,
     discarded_scaled_loss,
+    scaler_created_in_loop,
+    closure_with_scaler,
     invalid_scaler_config,
     short_growth_interval,
     high_initial_scale,
@@ -78,6 +83,7 @@ _MODULES: tuple[ModuleType, ...] = (
     clip_after_step,
     clip_before_backward,
     clip_per_micro_step,
+    clip_exhausted_iterator,
     scaled_gradient_norm,
     missing_loss_division,
     double_loss_division,

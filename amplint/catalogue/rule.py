@@ -85,7 +85,8 @@ class Rule:
 
     `message` says what happens to the numbers, `advice` what to do; both may quote `{names}` of `words` and of the
     event's detail. `when` are the conditions, any of which is the mistake. `place` is the earlier event that the
-    finding points at (the event itself if None), `at_gate` the gate of that event. `because` are the earlier events
+    finding points at (the event itself if None), `at_gate` the gate of that event, `at_maker` the constructor of its
+    scaler. `because` are the earlier events
     that go into the witness, each with what happened there. `milder` says of a moment that it is only a warning.
     `find` judges facts of the text: the words for the message, or None. `observe` judges the numbers that were
     measured at a moment (`moment.event.reading`), in the same way. `hides` are rules that this one makes
@@ -100,6 +101,7 @@ class Rule:
     when: tuple[Condition, ...] = ()
     place: Kind | None = None
     at_gate: bool = False
+    at_maker: bool = False
     because: tuple[tuple[Kind, str], ...] = ()
     milder: Callable[[Moment], bool] | None = None
     words: Callable[[Moment], dict[str, str]] | None = None
@@ -134,5 +136,7 @@ class Rule:
         event = moment.event
         if self.place is not None and event.kind is not self.place:
             event = moment.last.get(self.place, event)
+        if self.at_maker and event.maker:
+            return event.maker[-1]
         gate = event.gate or moment.ledger.window.gate
         return gate.site if self.at_gate and gate is not None else event.site

@@ -15,6 +15,7 @@ from amplint.execution.values import (
     Length,
     Loss,
     Origin,
+    Parameters,
     Scope,
     Stream,
     Super,
@@ -132,6 +133,9 @@ def _listed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     from amplint.execution.calls import stream_of
 
     value = args[0]
+    if isinstance(value, Parameters):
+        stream_of(run, value)
+        return Parameters(value.model)
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (Stream, dict)):

@@ -285,7 +285,8 @@ def stream_of(run: Run, value: Value) -> Stream:
         kept = isinstance(value, Gathered) and all(_is_batch(item) for item in items)
         return Stream(lambda index: _at(items, index), length=len(items), batches=True, gathered=kept)
     if isinstance(value, Parameters):
-        return Stream(lambda index: value, length=1)
+        public.consume(value)
+        return Stream(lambda index: Parameters(value.model), length=1)
     text = text_of(value)
     governed = isinstance(value, Symbol) and value.governed
     return Stream(lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed), batches=True)

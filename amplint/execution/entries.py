@@ -6,6 +6,7 @@ epoch has batches when it is one micro-step, twice when it holds the loop over t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
 MAX_ENTRIES = 40
+_EPOCH = re.compile(r"(?i)epoch(?!s)")
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     func = _callable(run, scope, entry)
     made = [event for event in run.events[before:] if event.kind is Kind.CREATE]
     run.events[:] = [event for event in run.events[:before] if event.kind is Kind.CREATE] + made
+    run.assumed = not (entry.loops and _is_an_epoch(entry.function))
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
         if not entry.complete:
             run.emit(Kind.OPAQUE, entry.function.at)
@@ -120,6 +123,11 @@ def _turns(entry: Entry) -> int:
         return 1
     indexed = any(isinstance(loop, ir.For) and _is_enumerate(loop.source) for loop in found)
     return EPOCHS if indexed or "epoch" in entry.function.name else 1
+
+
+def _is_an_epoch(function: ir.Function) -> bool:
+    """Whether a function is known to be called once per epoch: it says so, or is handed the epoch's number."""
+    return any(_EPOCH.search(name) for name in (function.name, *(param.name for param in function.params)))
 
 
 def _is_enumerate(node: ir.Expr) -> bool:

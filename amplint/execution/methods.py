@@ -105,6 +105,8 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
         return owner.enabled
     if name == "scale":
         return _scale(run, owner, args[0] if args else keywords.get("outputs"), at)
+    if name == "load_state_dict":
+        owner.maker = ()  # its state does not begin where it was made
     handed = args[0] if args else keywords.get("optimizer")
     optimizer = symbols.play(run, handed, "optimizer") if isinstance(handed, Symbol) else handed
     optimizer = optimizer if isinstance(optimizer, Optimizer) else None
@@ -116,13 +118,21 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     elif name == "unscale_":
         run.emit(Kind.UNSCALE, at, optimizer, owner)
     elif name == "step":
-        run.emit(Kind.SCALER_STEP, at, optimizer, owner)
+        run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_closure(owner, args, keywords))
     elif name == "update":
         if not args and not keywords:
             run.emit(Kind.UPDATE, at, None, owner)
     elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"{owner.key}.{name}()", Origin.DATA)
+
+
+def _closure(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
+    """Whether torch's own scaler is handed a closure, and how."""
+    if scaler.known and "closure" in keywords:
+        return {"closure": "by keyword"}
+    handed = args[1] if scaler.known and len(args) > 1 else None
+    return {"closure": "by position"} if isinstance(handed, (Function, Method)) else {}
 
 
 def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:

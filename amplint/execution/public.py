@@ -95,11 +95,21 @@ def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords
     if role is Role.OPTIMIZER:
         return _optimizer(run, short, args, keywords, at)
     if role is Role.SCALER:
-        made = Scaler(run.name("scaler"), keywords.get("enabled", True))
-        return made
+        return _scaler(run, name, args, keywords, at)
     if role is Role.SCHEDULER:
         return horizon.scheduler(run, name, args, keywords, at)
     return _criterion(keywords)
+
+
+_FROM = frozenset({Origin.DATA, Origin.OPAQUE})
+
+
+def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Scaler:
+    """A new scaler. One that begins at a scale that was computed may go on where another one ended."""
+    first = keywords.get("init_scale", next((value for value in args if not isinstance(value, str)), None))
+    begins = not run.assumed and not (isinstance(first, Symbol) and first.origin in _FROM)
+    maker = (*run.stack, run.site(at)) if begins else ()
+    return Scaler(run.name("scaler"), keywords.get("enabled", True), known=True, maker=maker)
 
 
 def _criterion(keywords: Keywords) -> Criterion:
@@ -109,11 +119,20 @@ def _criterion(keywords: Keywords) -> Criterion:
 
 def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:
     handed = args[0] if args else keywords.get("params")
+    consume(handed)
     made = Optimizer(run.name("optimizer"), short, _models(handed))
     run.optimizers[made.key] = made
     decay = keywords.get("weight_decay", 0)
     run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "no" if decay == 0 else "yes"})
     return made
+
+
+def consume(value: Value) -> None:
+    """Goes through an iterator of parameters, if the value is or holds one."""
+    if isinstance(value, Parameters) and value.once is not None:
+        value.once.used = True
+    for inner in value if isinstance(value, list) else [value.get("params")] if isinstance(value, dict) else []:
+        consume(inner)
 
 
 def _models(value: Value) -> frozenset[str]:
@@ -132,6 +151,11 @@ def _models(value: Value) -> frozenset[str]:
 def _event(run: Run, kind: Kind, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     handed = args[0] if args else keywords.get("parameters")
     models = _models(handed)
+    if isinstance(handed, Parameters) and handed.once is not None:
+        if handed.once.used:
+            run.emit(Kind.EMPTY_CLIP, at)
+            return Symbol("norm", Origin.DATA)
+        handed.once.used = True
     optimizer = methods.optimizer_of(run, next(iter(models))) if len(models) == 1 else None
     limit = args[1] if len(args) > 1 else keywords.get("max_norm", keywords.get("clip_value"))
     if isinstance(handed, Symbol) and handed.governed:

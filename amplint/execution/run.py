@@ -112,6 +112,7 @@ class Run:
     yielded: list[list[Value]] = field(default_factory=list)
     made: int = 0
     hooked: bool = False
+    assumed: bool = False
     cost: int = 0
     here: Module | None = None
     library_scopes: dict[str, Scope] = field(default_factory=dict)
@@ -221,6 +222,7 @@ class Run:
             weight,
             gate=self._gate(kind),
             stack=tuple(self.stack[:-1] if self.in_library else self.stack),
+            maker=scaler.maker if scaler else (),
             repeats=self.in_batches > 0,
             **rest,
         )

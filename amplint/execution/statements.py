@@ -42,8 +42,8 @@ def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
 
 def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
     """`target = value`."""
-    if _is_made(value) and isinstance(target, (ir.Name, ir.Attr)):
-        run.objects.pop(("optimizer", f"self.{target.name}" if isinstance(target, ir.Attr) else target.name), None)
+    if _is_made(value):
+        _forget(run, target)
     if isinstance(target, ir.Name):
         scope.bind(target.name, named(value, target.name))
     elif isinstance(target, ir.Attr):
@@ -56,6 +56,14 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         _unpack(run, scope, target, value)
     elif isinstance(target, ir.Item):
         _assign_item(run, scope, target, value)
+
+
+def _forget(run: Run, target: ir.Expr) -> None:
+    """What a call returned is another object than the one that had the name before."""
+    if isinstance(target, (ir.Name, ir.Attr)):
+        run.objects.pop(("optimizer", f"self.{target.name}" if isinstance(target, ir.Attr) else target.name), None)
+    for item in target.items if isinstance(target, ir.Display) else ():
+        _forget(run, item)
 
 
 _OWN_SCHEDULER = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")

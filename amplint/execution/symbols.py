@@ -14,8 +14,10 @@ from amplint.execution.values import (
     Instance,
     Length,
     Loss,
+    Once,
     Optimizer,
     Origin,
+    Parameters,
     Scaler,
     Scheduler,
     Stream,
@@ -39,6 +41,7 @@ _HARMLESS = re.compile(
     r"info|load|resume|hasattr|getattr|isinstance|type|id$|adjust|set_|get_|watch|format"
 )
 _HIDDEN = re.compile(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|train_(batch|one)|scale_loss")
+_RESTORES = re.compile(r"(?i)load|resume|restore")
 _SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scalers?$")
 _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
 _SCHEDULER = re.compile(r"(?i)sched|^lr_?s|_lr$|warmup")
@@ -147,9 +150,7 @@ def _method(
         run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)))
         return Symbol("norm", Origin.DATA)
     if method in ("parameters", "named_parameters"):
-        from amplint.execution.values import Parameters
-
-        return Parameters(text_of(symbol))
+        return Parameters(text_of(symbol), Once())
     if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
         return _reduced(symbol, method)
     return None
@@ -245,7 +246,9 @@ def hand_over(run: Run, name: str, args: list[Value], keywords: dict[str, Value]
     for value, role in roles:
         if role == "optimizer" and (hidden or not _HARMLESS.search(short)):
             run.emit(Kind.OPAQUE, at, play(run, value, "optimizer"))
-        elif role == "scaler" and not _HARMLESS.search(short):
+        if isinstance(value, Scaler) and _RESTORES.search(short):
+            value.maker = ()  # its state does not begin where it was made
+        if role == "scaler" and not _HARMLESS.search(short):
             run.emit(Kind.OPAQUE, at)
     if hidden and not any(role == "optimizer" for _, role in roles):
         run.emit(Kind.OPAQUE, at)

@@ -184,10 +184,16 @@ class Optimizer:
 
 @dataclass(eq=False)
 class Scaler:
-    """A gradient scaler. `enabled` is decided when it is first used."""
+    """A gradient scaler. `enabled` is decided when it is first used.
+
+    `known`: torch's own, so that what its methods do is known. `maker`: where it was made, () when not known or when
+    its state does not begin there.
+    """
 
     key: str
     enabled: Value = True
+    known: bool = False
+    maker: tuple[Site, ...] = ()
 
 
 @dataclass(eq=False)
@@ -209,9 +215,20 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a model, by the model's canonical text; None when not known."""
+    """The parameters of a model, by the model's canonical text; None when not known.
+
+    `once`: they are an iterator, which can be gone through once.
+    """
 
     model: str | None
+    once: Once | None = field(default=None, compare=False)
+
+
+@dataclass(eq=False)
+class Once:
+    """Whether an iterator has been gone through."""
+
+    used: bool = False
 
 
 @dataclass(frozen=True)

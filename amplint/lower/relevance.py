@@ -83,8 +83,14 @@ class Relevance:
             bound |= self.usage.losses
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
         doing = acts(node, self.usage) or bool(reaches(node) & self.deeds.acting)
-        read = reads(node) if isinstance(node, ir.Global) else matters(node, self._known)
+        read = reads(node) if isinstance(node, ir.Global) else matters(node, self._known) | self._clipped(node)
         return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents)
+
+    def _clipped(self, node: ir.Stmt) -> set[str]:
+        """The names of what is handed to a clip: an iterator of parameters, perhaps, that was made before."""
+        made = (part for part in walk(node) if isinstance(part, ir.Call) and last(part.func) in self.usage.clips)
+        handed = [value for call in made for value in (*call.args[:1], *(value for _, value in call.keywords))]
+        return {last(value) for value in handed} - {""}
 
     def _copies(self, value: ir.Expr) -> bool:
         """Whether a value is a loss divided: a copy that perhaps is not the one that is back-propagated."""

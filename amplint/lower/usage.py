@@ -59,7 +59,7 @@ class Usage:
         if not isinstance(call.func, ir.Attr):
             return last(call.func) in self.clips
         method, owner = call.func.name, last(call.func.owner)
-        if method in ("update", "scale"):
+        if method in ("update", "scale", "load_state_dict"):
             return self.is_scaler(owner) or bool(_SCALER.search(owner))
         if method == "step":
             return not _NOT_TRAINING.search(owner)

@@ -20,6 +20,7 @@ class Kind(Enum):
     BACKWARD = "backward"
     UNSCALE = "gradients unscaled"
     CLIP = "gradients clipped"
+    EMPTY_CLIP = "clip of an iterator that holds nothing any more"
     DIVIDE = "gradients divided"
     STEP = "optimizer step"
     SCALER_STEP = "optimizer step through the scaler"
@@ -68,7 +69,8 @@ class Event:
     an undivided mean loss, 1/N for a divided one), None when it is not known. `scaled` says whether the
     back-propagated loss carries the scale of `scaler`, None when not known. `factors` are symbols that the user
     multiplied onto the loss (a loss scale by hand). `stack` is the sites of the calls that led here, outermost
-    first: two events are the same step of the program when site and stack agree. `detail` holds what a message may
+    first: two events are the same step of the program when site and stack agree. `maker` is the place at which the
+    scaler was made, with no more than its default state; () when that is not known. `detail` holds what a message may
     quote. `reading` holds the numbers that the live half measured.
     """
 
@@ -82,6 +84,7 @@ class Event:
     factors: frozenset[str] = frozenset()
     gate: Gate | None = None
     stack: tuple[Site, ...] = ()
+    maker: tuple[Site, ...] = ()
     repeats: bool = True
     detail: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
     reading: Reading | None = field(default=None, compare=False, hash=False)

@@ -20,7 +20,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from amplint.protocol.events import Event, Kind
+from amplint.protocol.events import Event, Kind, Site
 from amplint.protocol.values import with_changes
 from amplint.protocol.window import NO_WINDOW, Window, advance_window
 
@@ -55,6 +55,8 @@ class Ledger:
     `clipped`: since the last backward, step or erasure. `used`: an optimizer step has consumed what `grads` holds.
     `crossed`: `grads` were made under a loss scale that `update()` may since have changed.
     `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
+    `scaler`, `maker`: the scaler that the last step went through, and where it was made. `scaler_steps`: the steps in
+    a row through it.
     """
 
     grads: Grads = Grads.NONE
@@ -66,6 +68,9 @@ class Ledger:
     fresh: bool = True
     factors: frozenset[str] = frozenset()
     algorithm: str | None = None
+    scaler: str | None = None
+    maker: tuple[Site, ...] = ()
+    scaler_steps: int = 0
     window: Window = field(default=NO_WINDOW)
 
 
@@ -180,8 +185,11 @@ def advance(before: Ledger, event: Event) -> Ledger:
         changes.update(_finite_changes(feed, finite_parts(before)))
     if event.kind in _OF_FACTORS:
         changes["factors"] = _factors(before, event)
+    if event.kind is Kind.SCALER_STEP:
+        again = event.scaler == before.scaler
+        changes.update(scaler=event.scaler, maker=event.maker, scaler_steps=before.scaler_steps + 1 if again else 1)
     if event.kind is Kind.CREATE:
-        changes["algorithm"] = event.detail.get("algorithm")
+        changes.update(algorithm=event.detail.get("algorithm"), scaler=None, maker=(), scaler_steps=0)
     return with_changes(before, **changes)
 
 
