@@ -141,6 +141,7 @@ class Run:
                 event.weight,
                 len(event.stack),
                 event.gate is None,
+                len(event.maker),
             )
             for event in self.events
         )

@@ -124,10 +124,15 @@ def _refuted(breach: Breach, trace: Trace, free: frozenset[str], runs: Sequence[
     for other, found in runs:
         if other is trace or any(other.choices.get(key, value) != value for key, value in known.items()):
             continue
-        reached = any(event.site == breach.site for event in other.events) and _counted(breach, other)
+        reached = any(breach.site in _places(event) for event in other.events) and _counted(breach, other)
         if reached and all(one.key != breach.key for one in found):
             return True
     return False
+
+
+def _places(event: Event) -> tuple[Site, ...]:
+    """What a finding that an event shows may point at, in the runs without it too."""
+    return (event.site, *event.maker[-1:])
 
 
 def _counted(breach: Breach, other: Trace) -> bool:

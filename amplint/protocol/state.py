@@ -10,7 +10,7 @@ from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.ledger import UNKNOWN, Ledger, advance
 from amplint.protocol.values import with_changes
 
-_OF_NOBODY = frozenset({Kind.DISCARD, Kind.EMPTY_CLIP})
+OF_NOBODY = frozenset({Kind.DISCARD, Kind.EMPTY_CLIP})  # of a call by itself, whatever the gradients are
 _OF_ALL = frozenset({Kind.EPOCH_END, Kind.END})
 _NO_LEDGER, _NO_CADENCE = Ledger(), Cadence()  # frozen: all moments may share them
 
@@ -58,7 +58,7 @@ class State:
         self._register(event)
         if event.kind is Kind.OPAQUE and event.optimizer is None:
             self.unknown_start = True  # it may have touched optimizers that have not been heard of yet
-        if event.kind in _OF_NOBODY:
+        if event.kind in OF_NOBODY:
             yield Moment(event, _NO_LEDGER, _NO_CADENCE, {})
             return
         for optimizer in self._optimizers(event):

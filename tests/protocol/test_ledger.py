@@ -1,8 +1,10 @@
 """What one optimizer's gradients hold: the stories that the rules ask about."""
 
+from dataclasses import replace
+
 import pytest
 
-from amplint.protocol.events import Kind
+from amplint.protocol.events import Kind, Site
 from amplint.protocol.ledger import UNKNOWN, Grads, Ledger, Stage
 from tests.protocol.histories import after, of
 
@@ -121,3 +123,16 @@ def test_of_an_unknown_ledger_nothing_is_claimed():
     assert (UNKNOWN.grads, UNKNOWN.stage, UNKNOWN.fresh) == (Grads.UNKNOWN, Stage.UNKNOWN, False)
     assert not after(CLIP, start=UNKNOWN).led_by_clip
     assert Ledger().fresh
+
+
+def test_a_ledger_knows_the_scaler_of_the_last_steps_and_where_it_was_made():
+    place = (Site("train.py", 3),)
+    steps = [replace(of(Kind.SCALER_STEP, optimizer="sgd", scaler=name), maker=place) for name in ("a", "a", "b")]
+    assert [(found.scaler, found.maker, found.scaler_steps) for found in map(after, steps)] == [
+        ("a", place, 1),
+        ("a", place, 1),
+        ("b", place, 1),
+    ]
+    assert after(*steps[:2]).scaler_steps == 2
+    assert after(*steps).scaler_steps == 1
+    assert after(*steps, of(Kind.CREATE, optimizer="sgd")).maker == ()
