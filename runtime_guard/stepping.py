@@ -241,9 +241,10 @@ class Stepping(Calls):
             recorder.feed(Kind.EMPTY_CLIP, stack=stack)
         limit = _argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
         owners = recorder.owners_of(tensors)
+        raises = {"raises": "yes"} if _argument(args, kwargs, 3, "error_if_nonfinite") else {}
         for optimizer, name in owners:
             recorder.measures.run(recorder.numbers.before_touch, optimizer)
-            recorder.feed(Kind.CLIP, optimizer=name, stack=stack, detail=self._limit(optimizer, limit))
+            recorder.feed(Kind.CLIP, optimizer=name, stack=stack, detail=self._limit(optimizer, limit) | raises)
         token = self._enter("clip"), [optimizer for optimizer, _ in owners]
         handed = parameters if single else tensors
         return (

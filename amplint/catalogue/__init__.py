@@ -21,6 +21,8 @@ from amplint.catalogue.accumulation import (
     zero_grad_per_micro_step,
 )
 from amplint.catalogue.autocast import (
+    autocast_not_entered,
+    conflicting_precision_flags,
     deprecated_cuda_amp,
     invalid_autocast_arguments,
 )
@@ -30,6 +32,7 @@ from amplint.catalogue.clipping import (
     clip_before_unscale,
     clip_exhausted_iterator,
     clip_per_micro_step,
+    clip_raises_on_overflow,
     scaled_gradient_norm,
 )
 from amplint.catalogue.framework import (
@@ -78,12 +81,15 @@ _MODULES: tuple[ModuleType, ...] = (
     high_initial_scale,
     collapsed_loss_scale,
     invalid_autocast_arguments,
+    autocast_not_entered,
+    conflicting_precision_flags,
     deprecated_cuda_amp,
     clip_before_unscale,
     clip_after_step,
     clip_before_backward,
     clip_per_micro_step,
     clip_exhausted_iterator,
+    clip_raises_on_overflow,
     scaled_gradient_norm,
     missing_loss_division,
     double_loss_division,

@@ -161,7 +161,10 @@ def _event(run: Run, kind: Kind, args: list[Value], keywords: Keywords, at: ir.S
     if isinstance(handed, Symbol) and handed.governed:
         run.emit(Kind.OPAQUE, at)
         return Symbol("norm", Origin.DATA)
-    run.emit(kind, at, optimizer, detail={"limit": text_of(limit)} if limit is not None else {})
+    detail = {"limit": text_of(limit)} if limit is not None else {}
+    if (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
+        detail["raises"] = "yes"
+    run.emit(kind, at, optimizer, detail=detail)
     return Symbol("norm", Origin.DATA)
 
 

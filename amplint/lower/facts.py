@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amplint.flow import program as ir
 from amplint.lower.names import children, last, reads, walk
@@ -28,16 +29,20 @@ def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
 
 @dataclass(frozen=True)
 class _Around:
-    """Where code stands: its scope, and the short names that another version of it, chosen elsewhere, uses instead."""
+    """Where code stands: its scope, and the names in its function that nobody reads.
+
+    `elsewhere`: the short names that another version of this code, chosen by a test, uses instead.
+    """
 
     scope: Scope
     elsewhere: frozenset[str] = _NOBODY
+    unread: frozenset[str] = _NOBODY
 
-    def within(self, scope: Scope) -> _Around:
-        return _Around(scope, self.elsewhere)
+    def within(self, scope: Scope, unread: frozenset[str] = _NOBODY) -> _Around:
+        return _Around(scope, self.elsewhere, unread)
 
     def beside(self, names: frozenset[str]) -> _Around:
-        return _Around(self.scope, self.elsewhere | names) if names else self
+        return replace(self, elsewhere=self.elsewhere | names) if names else self
 
 
 class _Reader:
@@ -58,9 +63,12 @@ class _Reader:
         return make(self, node, around) if make else self.suite(children(node), around)
 
     def function(self, node: ir.Function, around: _Around) -> Iterator[Fact]:
-        yield from self.suite((*node.decorators, *_defaults(node.params)), around)
+        for decorator in node.decorators:
+            bare = isinstance(decorator, (ir.Name, ir.Attr))
+            yield from self.named(decorator, around, "decorates") if bare else self.of(decorator, around)
+        yield from self.suite(_defaults(node.params), around)
         inner = around.scope.inside(node.body, (param.name for param in node.params))
-        yield from self.suite(node.body, around.within(inner))
+        yield from self.suite(node.body, around.within(inner, _unread(node.body)))
 
     def klass(self, node: ir.Class, around: _Around) -> Iterator[Fact]:
         yield from self.suite((*node.decorators, *node.bases), around)
@@ -96,6 +104,34 @@ class _Reader:
             self.call(node.value, around, "dropped") if isinstance(node.value, ir.Call) else self.of(node.value, around)
         )
 
+    def assigned(self, node: ir.Assign, around: _Around) -> Iterator[Fact]:
+        """What is assigned to a local name that nobody reads is dropped."""
+        dropped = isinstance(node.target, ir.Name) and node.target.name in around.unread
+        if dropped and isinstance(node.value, ir.Call):
+            return self.call(node.value, around, "dropped")
+        return self.suite((node.target, node.value), around)
+
+    def context(self, node: ir.With, around: _Around) -> Iterator[Fact]:
+        """`with a and b` enters the second of two contexts, `a or b` the first."""
+        head = node.context
+        parts = head.parts if isinstance(head, ir.Logic) and head.op != "not" else (head,)
+        entered = parts[0] if isinstance(head, ir.Logic) and head.op == "or" else parts[-1]
+        for part in parts:
+            if part is entered and isinstance(part, (ir.Name, ir.Attr)):
+                yield from self.named(part, around, "entered")
+            elif part is not entered and isinstance(part, ir.Call):
+                yield from self.call(part, around, "dropped")
+            else:
+                yield from self.of(part, around)
+        yield from self.suite(node.body, around)
+
+    def mapping(self, node: ir.Mapping, around: _Around) -> Iterator[Fact]:
+        """A configuration of DeepSpeed is a dictionary: which of its parts are switched on."""
+        on = {key.value: _switch(value) for key, value in node.items if isinstance(key, ir.Const)}
+        if {"fp16", "bf16"} <= on.keys():
+            yield Fact("deepspeed.DeepSpeedConfig", Site(self.path, *node.at), {"fp16": on["fp16"], "bf16": on["bf16"]})
+        yield from self.suite(children(node), around)
+
     def call(self, node: ir.Call, around: _Around, used: str = "used") -> Iterator[Fact]:
         called = around.scope.qualified(node.func)
         if called is None:
@@ -107,10 +143,10 @@ class _Reader:
         if last(node.func) not in _CLASS_TESTS:
             yield from self.suite((*node.args, *(value for _, value in node.keywords)), around)
 
-    def named(self, node: ir.Name | ir.Attr, around: _Around) -> Iterator[Fact]:
+    def named(self, node: ir.Expr, around: _Around, used: str = "named") -> Iterator[Fact]:
         called = around.scope.qualified(node)
         if called is not None and "." in called:
-            yield self._fact(node, node, called, around, {}, "named", False)
+            yield self._fact(node, node, called, around, {}, used, False)
         elif isinstance(node, ir.Attr):
             yield from self.of(node.owner, around)
 
@@ -137,6 +173,9 @@ _READERS: dict[type, Callable[..., Iterator[Fact]]] = {
     ir.Choice: _Reader.choice,
     ir.Try: _Reader.attempt,
     ir.Do: _Reader.effect,
+    ir.Assign: _Reader.assigned,
+    ir.With: _Reader.context,
+    ir.Mapping: _Reader.mapping,
     ir.Call: _Reader.call,
     ir.Name: _Reader.named,
     ir.Attr: _Reader.named,
@@ -145,6 +184,22 @@ _READERS: dict[type, Callable[..., Iterator[Fact]]] = {
 
 def _defaults(params: Iterable[ir.Param]) -> tuple[ir.Expr, ...]:
     return tuple(param.default for param in params if param.default is not None)
+
+
+def _unread(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
+    """The names that a function binds and mentions nowhere else."""
+    inside = [part for statement in body for part in walk(statement)]
+    named = Counter(part.name for part in inside if isinstance(part, ir.Name))
+    hidden = " ".join(part.text for part in inside if isinstance(part, ir.Text))
+    declared = {name for part in inside if isinstance(part, ir.Global) for name in part.names}
+    return frozenset(name for name, count in named.items() if count == 1 and name not in hidden) - declared
+
+
+def _switch(node: ir.Expr) -> object:
+    """What `{"enabled": value}` says, if it is a literal."""
+    parts = node.items if isinstance(node, ir.Mapping) else ()
+    said = (value for key, value in parts if isinstance(key, ir.Const) and key.value == "enabled")
+    return _literal(next(said, node))
 
 
 def _alternative(test: ir.Expr, other: Iterable[object], scope: Scope) -> frozenset[str]:
@@ -167,8 +222,14 @@ def _newer(nodes: Iterable[object], scope: Scope) -> frozenset[str]:
 
 
 def _known(node: ir.Expr, scope: Scope) -> object:
-    """The value of a literal, arithmetic of numbers included; the public name that stands there; None for the rest."""
+    """The value of a literal, arithmetic of numbers included; the public name that stands there; None for the rest.
+
+    What a public name makes is known by that name and `()`.
+    """
     found = _literal(node)
+    made = scope.value(node)
+    if found is None and isinstance(made, ir.Call) and (maker := scope.qualified(made.func)) is not None:
+        return Public(f"{maker}()")
     if found is None and (name := scope.qualified(node)) is not None:
         return Public(name)
     return found

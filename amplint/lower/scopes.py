@@ -66,6 +66,11 @@ class Scope:
         scope, (value, _) = found
         return value if isinstance(value, str) else scope.qualified(value, depth + 1)
 
+    def value(self, node: ir.Expr) -> ir.Expr:
+        """What a bare name was given, if one assignment in sight gives it and nothing else does; else the node."""
+        found = self.binding(node)
+        return found[1][0] if found is not None and isinstance(found[1][0], ir.Node) else node
+
     def falls_back(self, node: object) -> bool:
         """Whether a name comes from an import that may fail, so that the module is ready for other versions."""
         while isinstance(node, ir.Attr):

@@ -16,6 +16,7 @@ from amplint.source.reading import Unreadable
 _TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|criterion|accum|\.grad\b|unscale|custom_[fb]wd"
 )
+_BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
 _DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
 MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
@@ -38,7 +39,9 @@ def scout(text: str) -> str | None:
         check_brackets(text)
         return text
     _check_depth(tree)
-    if not _DEPRECATED.search(text) and not any(_matters(node, text) for node in ast.walk(tree)):
+    if not any(found.search(text) for found in (_DEPRECATED, _BOTH)) and not any(
+        _matters(node, text) for node in ast.walk(tree)
+    ):
         return None
     lines = _LINE.findall(text)
     for first, last, indent in _blanks(tree, lines, _deciding(tree)):

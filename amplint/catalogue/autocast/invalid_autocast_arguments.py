@@ -53,18 +53,35 @@ deprecated since torch 2.4, and do not pass the dtype first: by position, the de
 """
 
 from amplint.catalogue.rule import Rule, Tier
-from amplint.protocol.facts import Fact
+from amplint.protocol.facts import Fact, Public
 
 _CUDA_ONLY = frozenset({"torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast"})
+_DTYPES = frozenset(f"torch.{name}" for name in ("float16", "bfloat16", "half", "float32", "float"))
+_UNCALLED = {
+    "decorates": "it is not called, so that the function itself becomes its first argument",
+    "entered": "the class itself cannot be entered, only what a call of it makes (a TypeError)",
+}
 _ANY_DEVICE = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"})
 
 
 def _invalid(fact: Fact) -> dict[str, str] | None:
+    if fact.called in _CUDA_ONLY | _ANY_DEVICE and fact.used in _UNCALLED:
+        return {"called": fact.called, "why": _UNCALLED[fact.used]}
     if fact.called in _CUDA_ONLY and "device_type" in fact.arguments:
         return {"called": fact.called, "why": "it is for CUDA alone and has no `device_type` (a TypeError)"}
     if fact.called in _ANY_DEVICE and fact.whole and not {0, "device_type"} & fact.arguments.keys():
         return {"called": fact.called, "why": "`device_type` is required (a TypeError)"}
+    given = fact.arguments.get("device_type", fact.arguments.get(0))
+    if fact.called in _ANY_DEVICE and _no_string(given):
+        return {"called": fact.called, "why": "`device_type` must be a string (a ValueError)"}
     return None
+
+
+def _no_string(value: object) -> bool:
+    """Whether a device type is known to be something else: a flag, a number, a dtype, a `torch.device`."""
+    if isinstance(value, Public):
+        return value.name == "torch.device()" or value.name in _DTYPES
+    return value is not None and not isinstance(value, str)
 
 
 RULE = Rule(
