@@ -12,7 +12,7 @@ but `and` gives only its second operand.
 
 ## Example
 
-```python bad
+```python bad static-only -- an object that is made and dropped is no event
 for x, y in loader:
     optimizer.zero_grad()
     torch.autocast("cpu", dtype=torch.bfloat16)  # expect: autocast-not-entered
@@ -32,7 +32,7 @@ for x, y in loader:
 
 Only the last of several contexts that are joined with `and` is entered; a comma enters all:
 
-```python bad
+```python bad static-only -- an object that is made and dropped is no event
 x, y = loader[0]
 with torch.autocast("cpu", dtype=torch.bfloat16) and torch.set_grad_enabled(True):  # expect: autocast-not-entered
     model(x)
