@@ -92,6 +92,11 @@ class guard:
             shield.run(self.recorder.end)
             self._verdict()
 
+    def leave_to_child(self) -> list[Any]:
+        """In a process that was forked: everything is put back. The optimizers that are known so far."""
+        self._listening.end()
+        return [thing for thing, _ in self.recorder.optimizers.living()]
+
     def _introduce(self) -> None:
         known = Shield("the objects that were given", self._failed)
         if all(given is None for given in self._given.values()):

@@ -103,6 +103,7 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
     own = True
     try:
         with spawned.reaching_children(parts.name, asked), made:
+            spawned.follow_forks(made)
             program()
     except WindowsSeen:
         status, own = 0, False

@@ -1,8 +1,11 @@
-"""Children of a guarded run that `torch.multiprocessing.spawn` starts, and what becomes of their reports.
+"""Children of a guarded run that `multiprocessing` starts or forks, and what becomes of their reports.
 
 `python -m` does not reach a spawned child: it is a new interpreter. What reaches it is the environment. While the
 script runs, a folder with a `sitecustomize` stands on `PYTHONPATH`, and a directory for the parts of the report in
 `RUNTIME_GUARD_CHILDREN`. Each child that trains writes its part when it ends; the parent joins them to its own.
+
+A child that `multiprocessing` forks has the hooks of its parent, and what they recorded: it takes them back and begins
+a guard of its own. Workers of a DataLoader do not train, and only take them back. A bare `os.fork()` is not followed.
 """
 
 from __future__ import annotations
@@ -14,7 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing import current_process, util
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime_guard.guard import guard
 
 VARIABLE = "RUNTIME_GUARD_CHILDREN"
 _FOLDER = Path(__file__).parent / "children"
@@ -43,13 +49,43 @@ def reaching_children(directory: str | os.PathLike[str], options: Mapping[str, A
                 os.environ[name] = value
 
 
-def begin() -> None:
-    """Guards this child until it ends. Its part of the report is written by a finalizer: children skip `atexit`."""
+def follow_forks(parent: guard) -> None:
+    """From now on, children that are forked guard themselves, as long as the environment says so."""
+    util.register_after_fork(parent, _forked)
+
+
+def _forked(parent: guard) -> None:
+    """In the child: the optimizers that the parent knows may be those that it trains."""
+    if VARIABLE not in os.environ:
+        return
+    known = parent.leave_to_child()
+    target = getattr(current_process(), "_target", None)
+    if not str(getattr(target, "__module__", "")).startswith("torch.utils.data"):
+        begin(known)
+
+
+def begin(known: Sequence[Any] = ()) -> None:
+    """Guards this child until it ends. Its part of the report is written by a finalizer: children skip `atexit`.
+
+    `known`: optimizers that were made before.
+    """
     from runtime_guard.guard import guard
 
     told = json.loads(os.environ[VARIABLE])
     begun = Path(told["directory"], f"{os.getpid()}.begun")
-    listening = guard(**told["options"])
+
+    class Telling(guard):
+        """Leaves a mark with the first backward: of a child that trains, somebody expects a report."""
+
+        told = False
+
+        def _admit(self) -> None:
+            if not self.told:
+                self.told = True
+                begun.touch()
+            super()._admit()
+
+    listening = Telling(**told["options"], optimizer=list(known))
     listening.__enter__()
 
     def write() -> None:
@@ -60,7 +96,6 @@ def begin() -> None:
             begun.with_suffix(".json").write_text(json.dumps(part, default=str), encoding="utf-8")
         begun.unlink(missing_ok=True)
 
-    begun.touch()
     util.Finalize(None, write, exitpriority=_BEFORE_QUEUES_CLOSE)
 
 

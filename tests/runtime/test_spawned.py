@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime_guard.spawned import VARIABLE, collected, joined, reaching_children
+from tests.runtime.forked import run_module
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,3 +127,42 @@ def test_a_child_that_never_ended_is_said(tmp_path):
 def test_an_empty_folder_has_no_parts(tmp_path, name):
     (tmp_path / f"x.{name}.tmp").touch()
     assert collected(tmp_path) == []
+
+
+FORKING = """
+import torch
+from torch import multiprocessing, nn
+from torch.utils.data import DataLoader
+
+
+def work(rank, optimizer):
+    for batch in range(4):
+        nn.functional.cross_entropy(model(torch.randn(4, 4)), torch.randint(2, (4,))).backward()
+        if batch % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+model = nn.Linear(4, 2)
+known = torch.optim.SGD(model.parameters(), lr=0.1)
+context = multiprocessing.get_context("fork")
+children = [context.Process(target=work, args=(rank, known)) for rank in range(2)]
+idle = context.Process(target=print)
+for child in (*children, idle):
+    child.start()
+for child in (*children, idle):
+    child.join()
+assert [child.exitcode for child in (*children, idle)] == [0, 0, 0]
+assert len(list(DataLoader(list(range(4)), num_workers=1, multiprocessing_context="fork"))) == 4
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is forked there")
+def test_forked_children_have_guards_of_their_own_and_workers_have_none(tmp_path):
+    (tmp_path / "train.py").write_text(FORKING)
+    done = run_module("runtime_guard", ["--mode", "record", "--report", "report.json", "train.py"], tmp_path)
+    assert done.status == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert [(one["code"], one["site"]["line"]) for one in report["violations"]] == [("missing-loss-division", 9)]
+    assert report["windows"]["micro_steps"] == {"2": 4}  # two of each child
+    assert report["not_covered"] == []
