@@ -23,6 +23,7 @@ from amplint.catalogue.accumulation import (
 from amplint.catalogue.autocast import (
     autocast_not_entered,
     conflicting_precision_flags,
+    data_parallel_autocast,
     deprecated_cuda_amp,
     invalid_autocast_arguments,
 )
@@ -83,6 +84,7 @@ _MODULES: tuple[ModuleType, ...] = (
     invalid_autocast_arguments,
     autocast_not_entered,
     conflicting_precision_flags,
+    data_parallel_autocast,
     deprecated_cuda_amp,
     clip_before_unscale,
     clip_after_step,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from amplint.flow import program as ir
 from amplint.lower.names import children, last, reads, walk
+from amplint.lower.replicas import replicas_called, replicated
 from amplint.lower.scopes import Scope, names_in
 from amplint.protocol.events import Site
 from amplint.protocol.facts import Fact, Public
@@ -24,7 +25,8 @@ _CLASS_TESTS = frozenset({"isinstance", "issubclass"})
 
 def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     """The calls and other mentions of public names in a module, in the order of the text."""
-    return _Reader(path).suite(body, _Around(Scope.of_module(body)))
+    scope = Scope.of_module(body)
+    return _Reader(path, replicated(body, scope)).suite(body, _Around(scope))
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class _Around:
 class _Reader:
     """Reads the facts of one module, from the outside in."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, replicated: frozenset[str]) -> None:
+        self.path, self.replicated = path, replicated
 
     def suite(self, nodes: Iterable[object], around: _Around) -> Iterator[Fact]:
         for node in nodes:
@@ -114,6 +116,8 @@ class _Reader:
     def context(self, node: ir.With, around: _Around) -> Iterator[Fact]:
         """`with a and b` enters the second of two contexts, `a or b` the first."""
         head = node.context
+        if replicas_called(node, around.scope, self.replicated):
+            yield Fact("torch.nn.DataParallel", Site(self.path, *node.at), {}, "entered", False)
         parts = head.parts if isinstance(head, ir.Logic) and head.op != "not" else (head,)
         entered = parts[0] if isinstance(head, ir.Logic) and head.op == "or" else parts[-1]
         for part in parts:

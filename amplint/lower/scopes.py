@@ -66,6 +66,19 @@ class Scope:
         scope, (value, _) = found
         return value if isinstance(value, str) else scope.qualified(value, depth + 1)
 
+    def possible(self, node: object, depth: int = 0) -> frozenset[str]:
+        """The public names that an expression may stand for: each branch, each assignment in sight."""
+        if isinstance(node, ir.Choice):
+            return self.possible(node.yes, depth) | self.possible(node.no, depth)
+        scope: Scope | None = self
+        while isinstance(node, ir.Name) and scope is not None and node.name not in scope.bound:
+            scope = scope.outer
+        if not isinstance(node, ir.Name) or scope is None or depth > 8:
+            name = self.qualified(node)
+            return frozenset() if name is None else frozenset({name})
+        given = (value for value, _ in scope.bound[node.name] if isinstance(value, ir.Node))
+        return frozenset().union(*(scope.possible(value, depth + 1) for value in given))
+
     def value(self, node: ir.Expr) -> ir.Expr:
         """What a bare name was given, if one assignment in sight gives it and nothing else does; else the node."""
         found = self.binding(node)

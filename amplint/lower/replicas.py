@@ -1,0 +1,42 @@
+"""Models that `nn.DataParallel` replicates, and the autocast regions in which they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from amplint.flow import program as ir
+from amplint.lower.names import binds, last, walk
+from amplint.lower.scopes import Scope
+
+_REPLICATES = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
+_AUTOCASTS = frozenset({"torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast"})
+
+
+def replicated(body: Iterable[ir.Stmt], scope: Scope) -> frozenset[str]:
+    """The names that are given a `DataParallel`; none where some `forward` enters an autocast of its own."""
+    nodes = [node for statement in body for node in walk(statement)]
+    if any(isinstance(node, ir.Function) and node.name == "forward" and _enters(node) for node in nodes):
+        return frozenset()
+    made = (node for node in nodes if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call))
+    return frozenset(
+        name
+        for node in made
+        if isinstance(node.value, ir.Call) and scope.qualified(node.value.func) in _REPLICATES
+        for name in binds(node.target)
+    )
+
+
+def _enters(function: ir.Function) -> bool:
+    return any(isinstance(node, (ir.Name, ir.Attr)) and "autocast" in node.name for node in walk(function))
+
+
+def replicas_called(node: ir.With, scope: Scope, models: frozenset[str]) -> bool:
+    """Whether one of the models is called in a region that may be autocast to bfloat16."""
+    context = node.context
+    if not models or not isinstance(context, ir.Call) or scope.qualified(context.func) not in _AUTOCASTS:
+        return False
+    dtype = dict(context.keywords).get("dtype")
+    if dtype is None or "torch.bfloat16" not in scope.possible(dtype):
+        return False
+    called = (part for child in node.body for part in walk(child) if isinstance(part, ir.Call))
+    return any(last(call.func) in models for call in called)
