@@ -67,7 +67,7 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
-                yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR, words)
+                yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words)
                 said |= {rule.id} if rule.once else set()
 
 

@@ -25,6 +25,8 @@ from amplint.catalogue.autocast import (
     conflicting_precision_flags,
     data_parallel_autocast,
     deprecated_cuda_amp,
+    float16_overflow_literal,
+    float16_vanishing_epsilon,
     invalid_autocast_arguments,
 )
 from amplint.catalogue.clipping import (
@@ -86,6 +88,8 @@ _MODULES: tuple[ModuleType, ...] = (
     conflicting_precision_flags,
     data_parallel_autocast,
     deprecated_cuda_amp,
+    float16_overflow_literal,
+    float16_vanishing_epsilon,
     clip_before_unscale,
     clip_after_step,
     clip_before_backward,

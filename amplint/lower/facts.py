@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from amplint.flow import program as ir
+from amplint.lower.halves import Half, Halves
 from amplint.lower.names import children, last, reads, walk
 from amplint.lower.replicas import replicas_called, replicated
 from amplint.lower.scopes import Scope, names_in
@@ -26,7 +27,17 @@ _CLASS_TESTS = frozenset({"isinstance", "issubclass"})
 def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     """The calls and other mentions of public names in a module, in the order of the text."""
     scope = Scope.of_module(body)
-    return _Reader(path, replicated(body, scope)).suite(body, _Around(scope))
+    yield from _Reader(path, replicated(body, scope)).suite(body, _Around(scope))
+    yield from _meetings(path, body, scope)
+
+
+def _meetings(path: str, body: tuple[ir.Stmt, ...], scope: Scope) -> Iterator[Fact]:
+    """Where a number meets a float16 tensor, each place once."""
+    for node, operation, number, half in Halves(scope).body(body, {}):
+        value = _literal(number)
+        if value is not None:
+            said: dict[int | str, object] = {"operation": operation, "number": value}
+            yield Fact("float16", Site(path, *node.at), said, mild=half is not Half.YES)
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,7 @@ class _Reader:
         yield from self.suite(_defaults(node.params), around)
         inner = around.scope.inside(node.body, (param.name for param in node.params))
         yield from self.suite(node.body, around.within(inner, _unread(node.body)))
+        yield from _meetings(self.path, node.body, inner)
 
     def klass(self, node: ir.Class, around: _Around) -> Iterator[Fact]:
         yield from self.suite((*node.decorators, *node.bases), around)

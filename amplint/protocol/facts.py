@@ -22,7 +22,9 @@ class Fact:
     known of each argument: its position or keyword, and its value if it is a literal or a `Public` name (else None).
     `used` says whether anything receives the result: `"dropped"` when the call is a statement of its own, `"named"`
     when there is no call, else `"used"`. `whole` says whether all arguments are told. `chosen` says whether the code
-    has another way for other versions of the library.
+    has another way for other versions of the library, `mild` whether what is said depends on a setting.
+
+    A number that meets a float16 tensor is a fact called `float16`: the arguments are `operation` and `number`.
     """
 
     called: str
@@ -31,3 +33,4 @@ class Fact:
     used: str = "used"
     whole: bool = True
     chosen: bool = False
+    mild: bool = False
