@@ -11,7 +11,7 @@ so that a division by it can divide by zero, and `clamp(min=1e-8)` lets zeros th
 
 ## Example
 
-```python bad
+```python bad static-only -- the dtype of a sum is no event
 x, y = loader[0]
 with torch.autocast("cpu", dtype=torch.float16):
     scores = torch.matmul(x, x.T).sigmoid()
