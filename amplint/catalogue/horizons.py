@@ -30,7 +30,7 @@ def counted(cadence: Cadence) -> str | None:
     Of units that are alike so far it is the one in which the scheduler steps, if that is among them, else the smallest.
     """
     if cadence.exact:
-        return cadence.unit
+        return cadence.unit if cadence.unit in UNITS else None  # turns of several kinds may be counted
     if cadence.unit is not None or cadence.horizon is None:
         return None
     found = [unit for unit, count in zip(UNITS, cadence.passed, strict=True) if count == cadence.horizon > 1]
