@@ -91,7 +91,7 @@ def _gate_on(path: list[ast.AST], site: Site) -> tuple[Gate | None, bool, bool]:
     in_loop = any(isinstance(node, ast.For | ast.While) for node in path)
     parameters = _parameters(path[0]) if path else frozenset()
     tests = list(_conditions(path))
-    telling = [(node, test) for node, test in tests if _tells(test)] or [
+    telling = [(node, test) for node, test in tests if _tells(test) or _counts(test, path[0])] or [
         (node, test) for node, test in tests if _compares(test)
     ]
     for node, test in telling[:1]:
@@ -119,6 +119,19 @@ def _conditions(path: list[ast.AST]) -> Iterator[tuple[ast.If | ast.IfExp, ast.e
 
 def _tells(test: ast.expr) -> bool:
     return next(_remainders(test), None) is not None or any(_BOUNDARY.search(name) for name in _names(test))
+
+
+def _counts(test: ast.expr, scope: ast.AST) -> bool:
+    """Whether a test is a flag, or its opposite, that one statement of the function computes from a remainder."""
+    flag = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    if not isinstance(flag, ast.Name):
+        return False
+    made = [
+        node.value
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == flag.id for to in node.targets)
+    ]
+    return len(made) == 1 and next(_remainders(made[0]), None) is not None
 
 
 def _compares(test: ast.expr) -> bool:
