@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 
 from amplint.catalogue import RULES
@@ -13,10 +14,12 @@ from amplint.catalogue.versions import allows
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.run import Again, Model, Run
 from amplint.execution.values import Origin
-from amplint.findings import Finding, Place, Severity, Witness
+from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness
 from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
 from amplint.flow.judge import Breach, Trace, judge
+from amplint.flow.loop_places import extent, loop_places
+from amplint.flow.training_loops import LOOP_PARTS, Understood, understood
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.prune import program_of
@@ -41,6 +44,44 @@ def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingP
         found = [_finding(breach, filename) for breach in _facts(filename, body, versions)]
         found += [_finding(breach, filename) for breach in _breaches(program(filename, body))]
     return sorted(set(found), key=lambda finding: finding.order)
+
+
+def loops_of(text: str, filename: str) -> list[TrainingLoop]:
+    """The training loops of one file, by place; one whose backward no run reached is told as not followed.
+
+    Raises Unparsable, and Unreadable for code nested too deeply.
+    """
+    reduced = scout(text)
+    if reduced is None:
+        return []
+    with _deep():
+        whole = program(filename, Statements(parse(reduced)).module())
+        places = [(Site(filename, *extent(node)), function) for node, function in loop_places(whole.body)]
+        found: dict[Site, Understood] = {}
+        for entry in entries(whole):
+            runs, complete = _runs_and_whether_all(whole, entry)
+            for loop in understood([run.events for run in runs], places):
+                known = found.get(loop.site)
+                if known is None or len(loop.not_followed) < len(known.not_followed):
+                    found[loop.site] = loop if complete else _cut(loop)
+    lost = [
+        Understood(site, function, not_followed=((site, "no run of this program reached its backward"),))
+        for site, function in places
+        if site not in found
+    ]
+    return [_loop(filename, loop) for loop in sorted([*found.values(), *lost], key=lambda loop: loop.site)]
+
+
+def _cut(loop: Understood) -> Understood:
+    """A loop of a program with more combinations of conditions than are tried."""
+    why = "there are more combinations of conditions than are tried"
+    return replace(loop, not_followed=(*loop.not_followed, (loop.site, why)))
+
+
+def _loop(filename: str, loop: Understood) -> TrainingLoop:
+    parts = {name: getattr(loop, name) for name in LOOP_PARTS}
+    lost = tuple((_place(site), why) for site, why in loop.not_followed)
+    return TrainingLoop(filename, _place(loop.site), **parts, drawn=loop.drawn, not_followed=lost)
 
 
 def program(filename: str, body: tuple[ir.Stmt, ...]) -> ir.Program:
@@ -90,13 +131,17 @@ def _breaches(program: ir.Program) -> list[Breach]:
 
 def _runs(program: ir.Program, entry: Entry) -> list[Run]:
     """All runs from an entry, on a model that does not change any more."""
+    return _runs_and_whether_all(program, entry)[0]
+
+
+def _runs_and_whether_all(program: ir.Program, entry: Entry) -> tuple[list[Run], bool]:
     model = Model()
     for _ in range(MAX_RESTARTS):
         try:
-            return all_runs(lambda forced: play(program, entry, model, forced))[0]
+            return all_runs(lambda forced: play(program, entry, model, forced))
         except Again:
             continue
-    return []
+    return [], False
 
 
 def _trace(run: Run, entry: Entry) -> Trace:

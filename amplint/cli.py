@@ -28,6 +28,7 @@ that never crash: in PyTorch code, before the run.
 _MORE = """\
 other commands:
   amplint rule [ID]         what a rule says and why; without an id, all rules
+  amplint loops [PATHS]     every training loop, drawn as it was understood
   amplint check NAME        check a folder that is called like a command
 
 exit status:
@@ -50,6 +51,8 @@ def main(argv: Sequence[str] | None = None, analysis: Analysis | None = None) ->
     try:
         if words[:1] == ["rule"]:
             return _rule(_rule_arguments().parse_args(words[1:]))
+        if words[:1] == ["loops"]:
+            return _loops(_loops_arguments().parse_args(words[1:]))
         return _check(_check_arguments().parse_args(words[words[:1] == ["check"] :]), analysis)
     except (Refused, SettingsError) as refusal:
         return _say(str(refusal), CANNOT)
@@ -108,6 +111,18 @@ def _rule_arguments() -> ArgumentParser:
     parser = _Arguments(prog="amplint rule", description="What a rule says and why.", allow_abbrev=False)
     parser.add_argument("id", nargs="?", metavar="ID", help="the rule; without it, all rules are listed")
     parser.add_argument("--output-format", choices=("text", "json", "markdown"), default="text")
+    return parser
+
+
+def _loops_arguments() -> ArgumentParser:
+    parser = _Arguments(
+        prog="amplint loops", description="Every training loop, as it was understood.", allow_abbrev=False
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATHS", help='files and folders (default ".")')
+    parser.add_argument("--output-format", choices=("text", "json"), default="text")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="use [tool.amplint] of this TOML file")
+    parser.add_argument("--isolated", action="store_true", help="use no configuration file")
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="at most N processes (default: as many as cores)")
     return parser
 
 
@@ -233,6 +248,18 @@ def _rule(asked: Namespace) -> int:
         advice = f"did you mean `{near[0]}`?" if near else "`amplint rule` lists them"
         raise Refused(f"no rule is called `{asked.id}`; {advice}")
     return 0
+
+
+def _loops(asked: Namespace) -> int:
+    from amplint.report import loops as report
+    from amplint.run import loops
+
+    settings = load(Overrides(None, [], []), asked.config, asked.isolated)
+    outcome = loops(asked.paths or ["."], settings, asked.jobs)
+    _write(report.as_json(outcome.loops) if asked.output_format == "json" else report.text(outcome.loops), None)
+    for line in (*outcome.lost, *(f"{path}: no such file or folder" for path in outcome.missing)):
+        _say(line)
+    return CANNOT if outcome.missing else 0
 
 
 def _version() -> int:

@@ -74,3 +74,29 @@ class Finding:
         """The sort key of every report: file, cell, row, column, rule, message."""
         place = self.place
         return (self.filename, place.cell or 0, place.row, place.column, self.code, self.message)
+
+
+@dataclass(frozen=True)
+class TrainingLoop:
+    """A training loop as it was understood. Each part in words: `none` if there is none, `unknown` if not followed.
+
+    `not_followed`: places, and why what happens there is not known.
+    """
+
+    filename: str
+    place: Place
+    function: str
+    window: str
+    divisor: str
+    scaler: str
+    clip: str
+    step: str
+    zero_grad: str
+    scheduler: str
+    drawn: str = ""
+    not_followed: tuple[tuple[Place, str], ...] = ()
+
+    @property
+    def order(self) -> tuple[str, int, int, int]:
+        """The sort key of every report: file, cell, row, column."""
+        return (self.filename, self.place.cell or 0, self.place.row, self.place.column)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from amplint.findings import Finding, Place, Severity
+from amplint.findings import Finding, Place, Severity, TrainingLoop
 from amplint.settings import Settings
 from amplint.source.discover import Discovery, SourceFile, discover
 from amplint.source.globs import matcher
@@ -73,6 +73,15 @@ class Outcome:
             return 2
         failing = any(strict or finding.severity is Severity.ERROR for finding in self.findings)
         return int(failing and not exit_zero)
+
+
+@dataclass(frozen=True)
+class LoopOutcome:
+    """Training loops in order, the files that could not be read and why, and the paths that do not exist."""
+
+    loops: tuple[TrainingLoop, ...] = ()
+    lost: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def check(
@@ -155,6 +164,36 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
     placed = [script.placed(finding) for finding in findings] + (_broken(script, filename) if trains else [])
     kept = tuple(finding for finding in placed if finding.code in speaking)
     return Checked(kept, script.texts if kept else {}, analysed=trains)
+
+
+def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> LoopOutcome:
+    """The training loops of files and folders, as they were understood, by place."""
+    found = discover(paths, matcher(settings.exclude), str(settings.root))
+    results = list(spread(_loops_of_file, prefilter(found), _lost_loops, jobs))
+    return LoopOutcome(
+        tuple(sorted((loop for result in results for loop in result.loops), key=lambda loop: loop.order)),
+        tuple(line for result in results for line in result.lost),
+        found.missing,
+    )
+
+
+def _loops_of_file(candidate: Candidate) -> LoopOutcome:
+    from amplint.analysis import loops_of
+    from amplint.source.parse import Unparsable
+
+    if candidate.unreadable or not holds_training_words(candidate.data):
+        return LoopOutcome(lost=(f"{candidate.filename}: {candidate.unreadable.why}",) if candidate.unreadable else ())
+    try:
+        script = _script(candidate)
+        return LoopOutcome(tuple(map(script.placed_loop, loops_of(script.text, candidate.filename))))
+    except (Unreadable, Unparsable) as problem:
+        return LoopOutcome(lost=(f"{candidate.filename}: {problem.why}",))
+    except Exception as fault:
+        return LoopOutcome(lost=(f"{candidate.filename}: a fault of amplint's own: {_told(fault)}",))
+
+
+def _lost_loops(candidate: Candidate) -> LoopOutcome:
+    return LoopOutcome(lost=(f"{candidate.filename}: the process that was reading it ended without a word",))
 
 
 def _script(candidate: Candidate) -> Script:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from amplint.findings import Edit, Finding, Fix, Place
+from amplint.findings import Edit, Finding, Fix, Place, TrainingLoop
 from amplint.source.reading import decoded
 
 NOTEBOOK = ".ipynb"
@@ -51,6 +51,13 @@ class Script:
         return replace(
             finding, place=self.place(finding.place), witness=witness, fix=finding.fix and self._fix(finding.fix)
         )
+
+    def placed_loop(self, loop: TrainingLoop) -> TrainingLoop:
+        """A training loop of `text` as one of the file."""
+        if self.lines is None:
+            return loop
+        lost = tuple((self.place(place), why) for place, why in loop.not_followed)
+        return replace(loop, place=self.place(loop.place), not_followed=lost)
 
     def _fix(self, fix: Fix) -> Fix:
         return replace(fix, edits=tuple(Edit(self.place(edit.place), edit.content) for edit in fix.edits))

@@ -1,0 +1,63 @@
+"""Where a program's training loops stand: the smallest loops that both back-propagate and step, through calls too.
+
+Where no loop does, it is the loop that back-propagates, or the function whose caller loops over the batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from amplint.flow import program as ir
+
+Placed = tuple[ir.For | ir.While | ir.Function, str]
+
+
+def extent(node: ir.Stmt) -> ir.Span:
+    """Where a statement stands, with all that is in it: a compound one's own place is that of its head."""
+    last = max((extent(child)[2:] for child in _inside(node)), default=node.at[2:])
+    return (*node.at[:2], *max(node.at[2:], last))
+
+
+def loop_places(body: tuple[ir.Stmt, ...]) -> list[Placed]:
+    """The training loops of a module, each with the name of the function that it stands in (empty for none)."""
+    return list(_in_body(body, "")) + [placed for function in _functions(body) for placed in _in_function(function)]
+
+
+def _functions(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Function]:
+    for node in body:
+        if isinstance(node, ir.Function):
+            yield node
+        if isinstance(node, ir.Function | ir.Class):
+            yield from _functions(node.body)
+        else:
+            yield from _functions(_inside(node))
+
+
+def _in_function(function: ir.Function) -> Iterator[Placed]:
+    found = list(_in_body(function.body, function.name))
+    if found:
+        yield from found
+    elif function.backward and function.steps and not function.loops:
+        yield function, function.name
+
+
+def _in_body(body: tuple[ir.Stmt, ...], function: str) -> Iterator[Placed]:
+    loops = [loop for loop in _loops(body) if loop.shape.backward]
+    whole = [loop for loop in loops if loop.shape.steps] or loops
+    for loop in whole:
+        if not any(inner is not loop and inner in whole for inner in _loops(loop.body)):
+            yield loop, function
+
+
+def _loops(body: tuple[ir.Stmt, ...]) -> Iterator[ir.For | ir.While]:
+    """The loops of a body, those of the functions in it left out."""
+    for node in body:
+        if isinstance(node, ir.For | ir.While):
+            yield node
+        if not isinstance(node, ir.Function | ir.Class):
+            yield from _loops(_inside(node))
+
+
+def _inside(node: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    handlers = (child for handler in getattr(node, "handlers", ()) for child in handler)
+    return (*getattr(node, "body", ()), *getattr(node, "orelse", ()), *handlers, *getattr(node, "final", ()))

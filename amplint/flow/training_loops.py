@@ -1,0 +1,220 @@
+"""What was understood of a training loop, drawn from one of its runs.
+
+A run is cut into windows (up to the first backward after a step), a window into micro-steps (each begins with the
+backward that the first one began with). One full window is drawn; what stands outside the loop happens once per epoch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from amplint.protocol.events import STEPS, Event, Kind, Site
+from amplint.protocol.ledger import Grads
+from amplint.protocol.state import State
+
+NONE, UNKNOWN = "none", "unknown"
+_WORDS: Mapping[Kind, str] = {
+    Kind.BACKWARD: "backward",
+    Kind.DIVIDE: "divide gradients",
+    Kind.UNSCALE: "unscale",
+    Kind.CLIP: "clip",
+    Kind.STEP: "step",
+    Kind.SCALER_STEP: "step",
+    Kind.UPDATE: "update",
+    Kind.ZERO_GRAD: "zero_grad",
+    Kind.SCHEDULER_STEP: "scheduler",
+    Kind.OPAQUE: "?",
+}
+
+
+@dataclass(frozen=True)
+class Understood:
+    """One training loop. Each part is said in words; `none` if the loop has none, `unknown` if it was not followed."""
+
+    site: Site
+    function: str
+    window: str = UNKNOWN
+    divisor: str = UNKNOWN
+    scaler: str = UNKNOWN
+    clip: str = UNKNOWN
+    step: str = UNKNOWN
+    zero_grad: str = UNKNOWN
+    scheduler: str = UNKNOWN
+    drawn: str = ""
+    not_followed: tuple[tuple[Site, str], ...] = ()
+
+
+LOOP_PARTS = ("function", "window", "divisor", "scaler", "clip", "step", "zero_grad", "scheduler")
+"""The parts that are words."""
+
+
+@dataclass
+class _Window:
+    """One window: what came before its first backward, and its micro-steps."""
+
+    lead: list[Event] = field(default_factory=list)
+    micro_steps: list[list[Event]] = field(default_factory=list)
+
+    @property
+    def latest(self) -> list[Event]:
+        """Where its next event belongs."""
+        return self.micro_steps[-1] if self.micro_steps else self.lead
+
+    @property
+    def events(self) -> list[Event]:
+        """All of them, in order."""
+        return [*self.lead, *(event for part in self.micro_steps for event in part)]
+
+
+def understood(runs: Sequence[Sequence[Event]], loops: Sequence[tuple[Site, str]]) -> list[Understood]:
+    """The training loops of some runs from one entry; `loops` are places, each with the function around it."""
+    found = []
+    for site, function in loops:
+        mine = [[event for event in run if _innermost(event, loops) == site] for run in runs]
+        richest = max(range(len(runs)), key=lambda number: len({(e.kind, e.site) for e in mine[number]}), default=None)
+        if richest is not None and any(event.kind is Kind.BACKWARD for event in mine[richest]):
+            found.append(_of(site, function, mine[richest], runs[richest], mine))
+    return found
+
+
+def _innermost(event: Event, loops: Sequence[tuple[Site, str]]) -> Site | None:
+    """The smallest loop around an event, or around a call that led to it."""
+    around = [loop for loop, _ in loops for place in event.step_of_program if _holds(loop, place)]
+    return min(around, key=lambda loop: loop.end_row - loop.row, default=None)
+
+
+def _holds(loop: Site, place: Site) -> bool:
+    return loop.path == place.path and loop.row <= place.row <= loop.end_row
+
+
+def _of(
+    site: Site, function: str, events: list[Event], run: Sequence[Event], all_runs: Sequence[Sequence[Event]]
+) -> Understood:
+    window = _typical(_windows(events))
+    outside = Counter(_WORDS.get(event.kind) for event in run) - Counter(_WORDS.get(event.kind) for event in events)
+    cadence = {word: _cadence(word, window, outside[word] > 0) for word in _WORDS.values()}
+    if cadence["clip"] != NONE and _clips_scaled(run, events):
+        cadence["clip"] += ", on gradients that carry the loss scale"
+    return Understood(
+        site,
+        function,
+        _length(window),
+        _divisor(events),
+        _scaler(events),
+        cadence["clip"],
+        cadence["step"],
+        cadence["zero_grad"],
+        cadence["scheduler"],
+        _drawn(window),
+        _not_followed([event for found in all_runs for event in found]),
+    )
+
+
+def _windows(events: Iterable[Event]) -> list[_Window]:
+    windows, stepped, first = [_Window()], False, None
+    for event in events:
+        if event.kind is Kind.BACKWARD:
+            if stepped:
+                windows.append(_Window(_before(windows[-1].latest, event)))
+            first = first or event.site
+            stepped = False
+            if event.site == first or not windows[-1].micro_steps:
+                windows[-1].micro_steps.append([])
+        windows[-1].latest.append(event)
+        stepped = stepped or event.kind in STEPS
+    return [window for window in windows if window.micro_steps]
+
+
+def _before(ending: list[Event], backward: Event) -> list[Event]:
+    """Takes from the end of a window what stands above the next backward: it belongs to the window that begins."""
+    count = 0
+    while count < len(ending) and ending[-1 - count].kind not in STEPS and ending[-1 - count].site < backward.site:
+        count += 1
+    taken = ending[len(ending) - count :]
+    del ending[len(ending) - count :]
+    return taken
+
+
+def _typical(windows: Sequence[_Window]) -> _Window:
+    """A window of the commonest length: neither an early first one nor a tail, and if it can be not the very first."""
+    lengths = Counter(len(window.micro_steps) for window in windows)
+    common = max(lengths, key=lambda length: (lengths[length], length))
+    return [window for window in windows if len(window.micro_steps) == common][:2][-1]
+
+
+def _cadence(word: str, window: _Window, outside: bool) -> str:
+    times = sum(_WORDS.get(event.kind) == word for event in window.events)
+    if not times:
+        return "once per epoch" if outside else NONE
+    if len(window.micro_steps) < 2:
+        return "every step"
+    with_it = sum(any(_WORDS.get(event.kind) == word for event in part) for part in window.micro_steps)
+    return "every micro-step" if with_it == len(window.micro_steps) else "once per window"
+
+
+def _length(window: _Window) -> str:
+    steps = [event for event in window.events if event.kind in STEPS]
+    if not steps:
+        return UNKNOWN
+    gate = next((event.gate for event in steps if event.gate is not None), None)
+    if len(window.micro_steps) < 2:
+        return "1"
+    return gate.length if gate is not None and gate.length else UNKNOWN
+
+
+def _divisor(events: Iterable[Event]) -> str:
+    """By what the losses are divided, those that are known; else whether it is known that nothing divides them."""
+    found = [event for event in events if event.kind is Kind.BACKWARD]
+    named = {event.detail["divisor"] for event in found if "divisor" in event.detail}
+    if named:
+        return ", ".join(sorted(named))
+    if any(event.weight is None for event in found):
+        return UNKNOWN
+    odd = {str(1 / event.weight) for event in found if event.weight not in (None, 0, 1) and event.weight is not None}
+    return ", ".join(sorted(odd)) or NONE
+
+
+def _scaler(events: Iterable[Event]) -> str:
+    found = [event for event in events if event.kind is Kind.BACKWARD]
+    names = {event.scaler.partition("#")[0] for event in found if event.scaler is not None}
+    if names:
+        return ", ".join(sorted(names))
+    return UNKNOWN if any(event.scaled is None for event in found) else NONE
+
+
+def _clips_scaled(run: Sequence[Event], mine: Sequence[Event]) -> bool:
+    state, here = State(), {id(event) for event in mine}
+    state.expect(run)
+    scaled = False
+    for event in run:
+        for moment in state.moments(event):
+            if event.kind is Kind.CLIP and id(event) in here:
+                scaled = scaled or moment.ledger.grads is Grads.SCALED
+    return scaled
+
+
+def _drawn(window: _Window) -> str:
+    """A window on one line: what every micro-step does in brackets, then what its last one does beyond that."""
+    lead = _told(window.lead)
+    parts = [_told(part) for part in window.micro_steps]
+    each = parts[0]
+    if len(parts) > 1 and all(part == each for part in parts[:-1]) and parts[-1][: len(each)] == each:
+        rest = parts[-1][len(each) :]
+        return " ".join([*lead, "(" + " ".join(each) + ") x " + _length(window), *(["->", *rest] if rest else [])])
+    return " | ".join(" ".join([*lead, *part] if part is parts[0] else part) for part in parts)
+
+
+def _told(events: Iterable[Event]) -> list[str]:
+    return [_WORDS[event.kind] for event in events if event.kind in _WORDS]
+
+
+def _not_followed(events: Iterable[Event]) -> tuple[tuple[Site, str], ...]:
+    found: dict[tuple[Site, str], None] = {}
+    for event in events:
+        if event.kind is Kind.OPAQUE:
+            found[event.site, "what this does to the gradients could not be followed"] = None
+        elif event.kind is Kind.BACKWARD and event.weight is None:
+            found[event.site, "the weight of this loss could not be followed"] = None
+    return tuple(sorted(found))
