@@ -12,6 +12,7 @@ from amplint.catalogue import RULES
 from amplint.catalogue.rule import Tier
 from amplint.catalogue.versions import allows
 from amplint.execution.entries import Entry, entries, play
+from amplint.execution.latent import released
 from amplint.execution.run import Again, Model, Run
 from amplint.execution.values import Origin
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness
@@ -42,7 +43,7 @@ def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingP
     with _deep():
         body = Statements(parse(reduced)).module()
         found = [_finding(breach, filename) for breach in _facts(filename, body, versions)]
-        found += [_finding(breach, filename) for breach in _breaches(program(filename, body))]
+        found += [_finding(breach, filename) for breach in _all_breaches(program(filename, body))]
     return sorted(set(found), key=lambda finding: finding.order)
 
 
@@ -112,6 +113,18 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
                 said |= {rule.id} if rule.once else set()
 
 
+def _all_breaches(program: ir.Program) -> Iterator[Breach]:
+    """The breaches of a program, and those that a window of constant length 1 hides: no more than warnings."""
+    said: set[tuple[str, Site]] = set()
+    for breach in _breaches(program):
+        said.add(breach.key)
+        yield breach
+    opened, names = released(program)
+    for breach in _breaches(opened) if names else ():
+        if breach.key not in said and not breach.mild:
+            yield replace(breach, mild=True, latent=names)
+
+
 def _breaches(program: ir.Program) -> list[Breach]:
     """The breaches of a program from all of its entries; what one entry has run, the next need not."""
     found: dict[tuple[str, Site], Breach] = {}
@@ -155,7 +168,7 @@ def _finding(breach: Breach, filename: str) -> Finding:
     rule = RULES[breach.rule]
     severity = Severity.WARNING if breach.mild else Severity.ERROR
     witness = tuple(Witness(_place(site), what) for site, what in breach.because)
-    message = _filled(rule.message, breach.words) + _when(breach.assumed)
+    message = _filled(rule.message, breach.words) + _when(breach.assumed) + _latent(breach.latent)
     advice = _filled(rule.advice, breach.words)
     return Finding(filename, _place(breach.site), breach.rule, severity, message, advice, witness)
 
@@ -164,6 +177,11 @@ def _when(assumed: tuple[tuple[str, bool], ...]) -> str:
     """The conditions under which the mistake happens, if it needs any."""
     said = [f"`{key}` is {'true' if value else 'false'}" for key, value in assumed[:3]]
     return f" (when {' and '.join(said)})" if said else ""
+
+
+def _latent(names: tuple[str, ...]) -> str:
+    """That the mistake waits for a constant to be changed."""
+    return f" (latent: {' and '.join(f'`{name}`' for name in names)} is 1 here)" if names else ""
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:

@@ -215,7 +215,12 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
         return None
     name = length.name if isinstance(length, Length) else str(int(length))
     restarts = "index" in tags_of(left) and "batches" not in tags_of(left)  # an index plus whole epochs runs on
-    return Remainder(counter % length, name, restarts, "assumed" in tags_of(counter))
+    return Remainder(counter % length, name, restarts, "assumed" in tags_of(counter) or _varies(run, name))
+
+
+def _varies(run: Run, name: str) -> bool:
+    """Whether a window's length changes while the batches go by: then nobody knows how long the first one is."""
+    return last_part(name) in run.program.varying
 
 
 def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
@@ -234,7 +239,7 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         length = next(
             (value.name for value in (left, right, *_lengths(run, left, right)) if isinstance(value, Length)), None
         )
-        return Gated(answer, length) if node.gates else answer
+        return Gated(answer, length, assumed=_varies(run, length or "")) if node.gates else answer
     return _unknown(node, left, right)
 
 

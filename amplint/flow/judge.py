@@ -38,7 +38,8 @@ class Trace:
 class Breach:
     """A rule broken at a place, with what was known at the moment that showed it.
 
-    `because` is the witness; `assumed` are the choices of conditions without which it does not happen.
+    `because` is the witness; `assumed` are the choices of conditions without which it does not happen; `latent` are the
+    constants that have to be changed first.
     """
 
     rule: str
@@ -47,6 +48,7 @@ class Breach:
     words: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
     because: tuple[tuple[Site, str], ...] = field(default=(), compare=False)
     assumed: tuple[tuple[str, bool], ...] = field(default=(), compare=False)
+    latent: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, Site]:

@@ -376,6 +376,7 @@ class Program:
     `called`: the functions that another function of the module calls, methods with a dot before their name.
     `libraries`: the frameworks that it uses.
     `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient.
+    `varying`: the names that a loop over batches sets anew, other than to a literal.
     """
 
     path: str
@@ -384,3 +385,4 @@ class Program:
     called: frozenset[str] = frozenset()
     libraries: tuple[Library, ...] = ()
     takes_gradients: bool = True
+    varying: frozenset[str] = frozenset()

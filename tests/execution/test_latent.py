@@ -1,0 +1,44 @@
+"""What a constant of 1 hides is told, as a warning that says so."""
+
+import pytest
+
+from amplint.analysis import findings_of
+from amplint.catalogue.examples import STAGE
+from amplint.findings import Severity
+
+LOOP = """\
+for i, (x, y) in enumerate(loader):
+    loss = criterion(model(x), y)
+    loss.backward()
+    if (i + 1) % {length} == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("constant", "length"),
+    [("grad_accum = 1\n", "grad_accum"), ("class CFG:\n    grad_accum = 1\n\n\n", "CFG.grad_accum")],
+)
+def test_what_a_constant_of_one_hides_is_a_warning_that_says_latent(constant, length):
+    (finding,) = findings_of(STAGE + constant + LOOP.format(length=length), "train.py")
+    assert (finding.code, finding.severity) == ("missing-loss-division", Severity.WARNING)
+    assert "latent: `grad_accum` is 1 here" in finding.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "grad_accum = 2\n" + LOOP.format(length="grad_accum"),
+        LOOP.format(length="accum_steps"),
+    ],
+)
+def test_what_happens_anyhow_is_an_error_and_not_latent(text):
+    (finding,) = findings_of(STAGE + text, "train.py")
+    assert (finding.code, finding.severity) == ("missing-loss-division", Severity.ERROR)
+    assert "latent" not in finding.message
+
+
+def test_a_constant_that_is_set_again_hides_nothing():
+    text = "grad_accum = 1\ngrad_accum = 1\n" + LOOP.format(length="grad_accum")
+    assert findings_of(STAGE + text, "train.py") == []
