@@ -37,6 +37,7 @@ from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
 from runtime_guard.threads import Thread, calling_frame
 from runtime_guard.timeline import Timelines
+from runtime_guard.totals import Totals, kept_in
 from runtime_guard.violations import Violation, violation_of
 
 Stack = tuple[Site, ...]
@@ -77,7 +78,7 @@ class Recorder:
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
         self.makers: dict[str, Stack] = {}
         self._first_scales: dict[Stack, object] = {}
-        self.owners = Owners()
+        self.owners, self.totals = Owners(), Totals()
         self.watches: dict[str, Watch] = {}
         self._threads: dict[str, int] = {}
         self._several = False
@@ -290,9 +291,15 @@ class Recorder:
         if stack not in self._stacks:
             self._stacks.add(stack)
             self.training |= {self.sites.code_of.get(site) for site in self.sites.chain.get(stack, stack)}
+        roots = list(roots)
         for root in roots:
             if root.grad_fn is not None:
                 mark_passed(root.grad_fn)
+        if self.totals.passed(roots):
+            for kept in kept_in(self.sites.frames()):
+                detail = {"name": kept.name, "held": str(kept.held), "passed": "yes"}
+                detail |= {"bounded": "yes"} if kept.bounded else {}
+                self.feed(Kind.KEEP, stack=(*stack[:-1], kept.site), total=str(kept.site), detail=detail)
 
     def divided_late(self, name: str) -> None:
         """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""

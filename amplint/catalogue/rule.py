@@ -16,6 +16,7 @@ from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
 from amplint.protocol.ledger import FINITE, Ledger
 from amplint.protocol.state import Moment
+from amplint.protocol.total import Total
 from amplint.protocol.window import Window
 
 
@@ -76,6 +77,8 @@ def _reader(part: str) -> Callable[[Moment], Any]:
         return lambda moment: getattr(moment.ledger, part)
     if part in Cadence.__dataclass_fields__:
         return lambda moment: getattr(moment.cadence, part)
+    if part in Total.__dataclass_fields__:
+        return lambda moment: getattr(moment.total, part)
     raise TypeError(f"no part of the ledger, the window or the cadence is called {part!r}")
 
 

@@ -56,7 +56,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
     if isinstance(owner, Gradient) and name in ("data", "grad"):
         return owner
     if isinstance(owner, Loss) and name in ("data",):
-        return Symbol("loss", Origin.DATA)
+        return Symbol("loss", Origin.DATA, tags=frozenset({"number"}))
     if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
         return Bound(owner, name)
     return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)

@@ -148,7 +148,7 @@ def _number(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     """`int(x)`, `float(x)`, `round(x)`: the number; of a loss, a number that has no graph."""
     value = args[0]
     if isinstance(value, Loss):
-        return Symbol("loss.item()", Origin.DATA)
+        return Symbol("loss.item()", Origin.DATA, tags=frozenset({"number"}))
     if isinstance(value, (Symbol, *NUMBER)):
         return value
     return Symbol(f"float({text_of(value)})", Origin.DATA)

@@ -142,6 +142,7 @@ def _iterate(
     batches = node.shape.backward and not node.shape.nested
     depth = len(run.gates)
     run.in_batches += batches
+    run.loops.append(node.shape)
     try:
         for index in range(trips):
             if not begin(index):
@@ -157,6 +158,7 @@ def _iterate(
                 return signal
         return None
     finally:
+        run.loops.pop()
         run.in_batches -= batches
 
 

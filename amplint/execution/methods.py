@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, attributes, libraries, symbols
+from amplint.execution import arithmetic, attributes, libraries, symbols, totals
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -168,7 +168,11 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
         op = "*" if name.startswith("mul") else "/"
         return arithmetic.binary(run, ir.Binary(at, op, ir.Const(at, 0), ir.Text(at, text_of(args[0]))), owner, args[0])
     if name in _OUT:
-        return Symbol(f"loss.{name}()", Origin.DATA)
+        return Symbol(f"loss.{name}()", Origin.DATA, tags=symbols.NUMBER_TAG)
+    if name == "mean" and owner.raw:
+        return replace(owner, weight=Fraction(1), raw=False)
+    if name == "detach_":
+        owner.trail.passed, owner.trail.born = False, -1
     if name in _SAME_LOSS:
         return owner
     return replace(owner, weight=None)
@@ -178,6 +182,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     """The backward of a loss."""
     trail = loss.trail
     trail.backed = True
+    totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
     detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}

@@ -113,6 +113,8 @@ class Run:
     made: int = 0
     hooked: bool = False
     assumed: bool = False
+    without_graph: int = 0
+    loops: list[ir.Shape] = field(default_factory=list)
     cost: int = 0
     here: Module | None = None
     library_scopes: dict[str, Scope] = field(default_factory=dict)
@@ -220,7 +222,7 @@ class Run:
             optimizer.key if optimizer else None,
             scaler.key if scaler else None,
             scheduler.key if scheduler else None,
-            weight,
+            weight=weight,
             gate=self._gate(kind),
             stack=tuple(self.stack[:-1] if self.in_library else self.stack),
             maker=scaler.maker if scaler else (),

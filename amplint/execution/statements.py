@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods
+from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods, totals
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
 from amplint.execution.signals import Returned, Signal
@@ -44,6 +44,10 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
     """`target = value`."""
     if _is_made(value):
         _forget(run, target)
+    if isinstance(target, (ir.Name, ir.Attr)):
+        value = _as_loss(run, value, target.name)
+    if isinstance(value, Loss) and value.trail.born is None:
+        value.trail.born = run.tick
     if isinstance(target, ir.Name):
         scope.bind(target.name, named(value, target.name))
     elif isinstance(target, ir.Attr):
@@ -86,6 +90,14 @@ def named(value: Value, name: str) -> Value:
     return value
 
 
+def _as_loss(run: Run, value: Value, name: str) -> Value:
+    """What is bound to a name that is back-propagated is a loss, whatever function returned it."""
+    unread = isinstance(value, Symbol) and not (value.forward or value.governed or value.origin is Origin.RUN)
+    if name not in run.program.losses or not unread or "number" in value.tags:
+        return value
+    return Loss(None, raw=True)
+
+
 def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:
     gradient = attributes.read(run, owner, "grad")
     if not isinstance(gradient, Gradient):
@@ -122,7 +134,10 @@ def _part(value: Value, index: int, target: ir.Expr) -> Value:
 
 
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
-    assign(run, scope, node.target, evaluate(run, scope, node.value))
+    value = evaluate(run, scope, node.value)
+    if isinstance(node.value, ir.Binary) and node.value.op == "+":
+        totals.kept(run, node.target, value, node.at)
+    assign(run, scope, node.target, value)
     return None
 
 
@@ -138,6 +153,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
         )  # a counter that nobody set runs with the batches
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     after = arithmetic.binary(run, operation, before, value)
+    totals.kept(run, node.target, after, node.at)
     assign(run, scope, node.target, after)
     return None
 
@@ -219,12 +235,18 @@ def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
     return None
 
 
+_WITHOUT_GRAPH = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
+
+
 def _with(run: Run, scope: Scope, node: ir.With) -> Signal:
     context = evaluate(run, scope, node.context)
     entered = _entered(run, context, node.at)
     if node.target is not None:
         assign(run, scope, node.target, entered)
+    without = isinstance(context, Symbol) and context.text.startswith(_WITHOUT_GRAPH)
+    run.without_graph += without
     signal = execute(run, scope, node.body)
+    run.without_graph -= without
     if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):
         calls.invoke(run, leave, [None, None, None], {}, node.at)
     return signal

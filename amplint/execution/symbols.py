@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -47,6 +48,10 @@ _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data
 _SCHEDULER = re.compile(r"(?i)sched|^lr_?s|_lr$|warmup")
 _OPTIMIZER = re.compile(r"(?i)optim|(^|_)opts?([_\d]|$)")
 _KEEPS_LOSS = re.compile(r"(?i)reduce|gather|sync|all_|mean|to$|cuda|float|item")
+
+
+NUMBER_TAG = frozenset({"number"})
+"""Of a value that came out of a loss and has no graph."""
 
 
 def is_loss_name(name: str) -> bool:
@@ -180,7 +185,7 @@ def _reduced(symbol: Symbol, method: str) -> Value:
     if method == "sum":
         return Loss(None)
     if method in ("item", "detach"):
-        return Symbol(f"{symbol.text}.{method}()", Origin.DATA)
+        return Symbol(f"{symbol.text}.{method}()", Origin.DATA, tags=NUMBER_TAG)
     return symbol
 
 
@@ -222,7 +227,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
     if losses and _KEEPS_LOSS.search(func.name):
-        return losses[0]
+        return replace(losses[0], attached=False)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     known = func.origin is Origin.RUN and all(_constant(value) for value in values)
     settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs

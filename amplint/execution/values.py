@@ -134,17 +134,28 @@ class Condition:
     texts: tuple[str, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False)
 class Trail:
     """What has happened to a loss and everything derived from it.
 
     `divided`, `scaled`: where a divided, a scaled copy was made; `scaled_used`: a scaled copy was back-propagated.
+    `born`: the micro-step that it belongs to. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails
+    of what it is the sum of. `kept`: the places where losses of several micro-steps were added up in it.
     """
 
     backed: bool = False
     divided: ir.Span | None = None
     scaled: ir.Span | None = None
     scaled_used: bool = False
+    born: int | None = None
+    passed: bool = False
+    terms: tuple[Trail, ...] = ()
+    kept: frozenset[ir.Span] = frozenset()
+
+    @property
+    def whole(self) -> tuple[Trail, ...]:
+        """The trail and those of its terms."""
+        return (self, *self.terms)
 
 
 @dataclass(frozen=True)
@@ -153,6 +164,7 @@ class Loss:
 
     `divisor`: the window that it was divided by; `over`: what it was divided by instead. `of`: what a criterion that is
     known was given; `summed`: it adds up over the batch.
+    `attached`: it certainly carries its graph. `raw`: what a function that was not followed returned, perhaps no mean.
     """
 
     weight: Fraction | None
@@ -163,6 +175,8 @@ class Loss:
     of: frozenset[str] = frozenset()
     summed: bool = False
     trail: Trail = field(default_factory=Trail, compare=False)
+    attached: bool = field(default=True, compare=False)
+    raw: bool = field(default=False, compare=False)
 
     def times(self, factor: Value, text: str) -> Loss:
         """The loss multiplied by a number, or by a symbol of which only the text is known."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from amplint.execution.arithmetic import number, tags_of, window_of
 from amplint.execution.run import Run
+from amplint.execution.totals import joined
 from amplint.execution.values import Length, Loss, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
@@ -23,11 +24,11 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`, of which one is a loss."""
     op = node.op
     if isinstance(left, Loss) and isinstance(right, Loss):
-        return added(left, right) if op in ("+", "-") else Loss(None, trail=left.trail)
+        return added(run, left, right) if op in ("+", "-") else Loss(None, trail=left.trail)
     loss, other = (left, right) if isinstance(left, Loss) else (right, left)
     assert isinstance(loss, Loss)
     if op in ("+", "-"):
-        return added(loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
+        return added(run, loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
     factor = number(run, other)
     if op == "*":
         return replace(loss.times(factor, text_of(other)), over=None)
@@ -65,12 +66,13 @@ def _by_symbol(loss: Loss, text: str) -> Loss:
     return replace(divided, over=text if own and loss.weight == 1 and not loss.factors else None)
 
 
-def added(left: Loss, right: Loss) -> Loss:
+def added(run: Run, left: Loss, right: Loss) -> Loss:
     """The sum of two losses: what is known of the one that says more; not known when they disagree."""
     scaler, divisor = left.scaler or right.scaler, left.divisor or right.divisor
+    trail = joined(run, left, right)
     for known, other in ((left, right), (right, left)):
         if other.factors and not known.factors:
-            return replace(known, scaler=scaler, trail=left.trail)
+            return replace(known, scaler=scaler, trail=trail)
     weight = left.weight if left.weight == right.weight else None
     over = left.over if left.over == right.over else None
-    return Loss(weight, left.factors | right.factors, scaler, divisor, over, trail=left.trail)
+    return Loss(weight, left.factors | right.factors, scaler, divisor, over, trail=trail)

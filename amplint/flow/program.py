@@ -229,12 +229,14 @@ class Shape:
     """What a loop's body does, through calls too: back-propagates, steps an optimizer, holds a loop that does.
 
     `yields`: it is the loop of a generator.
+    `anew`: the names that it sets to something that does not depend on what they held.
     """
 
     backward: bool = False
     steps: bool = False
     nested: bool = False
     yields: bool = False
+    anew: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +377,7 @@ class Program:
 
     `called`: the functions that another function of the module calls, methods with a dot before their name.
     `libraries`: the frameworks that it uses.
+    `losses`: the names of what is back-propagated or scaled.
     `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient.
     `varying`: the names that a loop over batches sets anew, other than to a literal.
     """
@@ -386,3 +389,4 @@ class Program:
     libraries: tuple[Library, ...] = ()
     takes_gradients: bool = True
     varying: frozenset[str] = frozenset()
+    losses: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ from typing import Any
 
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
-from amplint.lower.names import binds, functions, reaches, walk
+from amplint.lower.names import binds, functions, reaches, reads, walk
 from amplint.lower.relevance import Relevance
 from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
 
@@ -33,7 +33,8 @@ def program_of(path: str, body: Body, around: Surroundings = Surroundings()) -> 
     pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds, around.words).kept).body(body)
     called = {name for key, function in functions(body) for name in reaches(function) - {key}}
     takes = bool(around.libraries) or takes_gradients(body)
-    return ir.Program(path, pruned, usage.methods, frozenset(called), around.libraries, takes, _varying(pruned))
+    varying = _varying(pruned)
+    return ir.Program(path, pruned, usage.methods, frozenset(called), around.libraries, takes, varying, usage.losses)
 
 
 def _varying(body: Body) -> frozenset[str]:
@@ -126,8 +127,9 @@ class _Pruner:
         inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]
         called = self.contents.of(node.body).reaches
         nested = any(self._goes_back(loop.body) for loop in inner) or bool(called & self.deeds.looping)
+        anew = frozenset(name for child in node.body for part in walk(child) for name in _anew(part))
         yields = any(isinstance(part, ir.Yield) for child in node.body for part in walk(child))
-        shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested, yields)
+        shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested, yields, anew)
         return replace(node, body=self.body(node.body), orelse=self.body(node.orelse), shape=shape)
 
     def _goes_back(self, nodes: Iterable[ir.Stmt]) -> bool:
@@ -141,6 +143,14 @@ class _Pruner:
     def _erases(self, nodes: Iterable[ir.Stmt]) -> bool:
         inside = self.contents.of(nodes)
         return inside.erases or bool(inside.reaches & self.deeds.zeroing)
+
+
+def _anew(node: object) -> set[str]:
+    """The names that a statement sets to something that does not depend on what they held."""
+    if isinstance(node, ir.Assign):
+        return binds(node.target) - reads(node.value)
+    emptied = isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name in ("clear", "zero_")
+    return binds(node.func.owner) if emptied and isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) else set()
 
 
 def _try(self: _Pruner, node: ir.Try) -> ir.Try:

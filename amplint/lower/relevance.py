@@ -81,6 +81,8 @@ class Relevance:
             bound = _mutated(node.value)
         if isinstance(node, ir.Assign) and self._copies(node.value):
             bound |= self.usage.losses
+        if isinstance(node, (ir.Assign, ir.Augment)):
+            bound |= self._grows_by(node)
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
         doing = acts(node, self.usage) or bool(reaches(node) & self.deeds.acting)
         read = reads(node) if isinstance(node, ir.Global) else matters(node, self._known) | self._clipped(node)
@@ -95,6 +97,14 @@ class Relevance:
     def _copies(self, value: ir.Expr) -> bool:
         """Whether a value is a loss divided: a copy that perhaps is not the one that is back-propagated."""
         return isinstance(value, ir.Binary) and value.op == "/" and last(value.left) in self.usage.losses
+
+    def _grows_by(self, node: ir.Assign | ir.Augment) -> set[str]:
+        """The losses that a name grows by: if they matter, so does the total that perhaps keeps their graphs."""
+        parts = (node.value.left, node.value.right) if isinstance(node.value, ir.Binary) else (node.value,)
+        names = {last(part) for part in parts} - {""}
+        if not isinstance(node, ir.Augment) and not names & binds(node.target):
+            return set()
+        return {name for name in names if name in self.usage.losses or "loss" in name.lower()}
 
     def _settle(self) -> None:
         """Keeps lines until nothing that is kept reads a name that is not wanted."""

@@ -29,6 +29,8 @@ class Kind(Enum):
     SCHEDULER_STEP = "scheduler step"
     SCHEDULER_TOLD = "scheduler told its position, or a metric"
     LOSS_DIVIDED = "loss divided after its backward"
+    KEEP = "loss added to a running total with its graph"
+    SPEND = "running total back-propagated"
     EPOCH_END = "data loader exhausted"
     OPAQUE = "code that could not be followed may have changed the gradients"
     END = "end of the run"
@@ -70,8 +72,8 @@ class Event:
     back-propagated loss carries the scale of `scaler`, None when not known. `factors` are symbols that the user
     multiplied onto the loss (a loss scale by hand). `stack` is the sites of the calls that led here, outermost
     first: two events are the same step of the program when site and stack agree. `maker` is the place at which the
-    scaler was made, with no more than its default state; () when that is not known. `detail` holds what a message may
-    quote. `reading` holds the numbers that the live half measured.
+    scaler was made, with no more than its default state; () when that is not known. `total` is the running
+    total that holds losses. `detail` holds what a message may quote. `reading` holds the numbers that the live half measured.
     """
 
     kind: Kind
@@ -79,6 +81,7 @@ class Event:
     optimizer: str | None = None
     scaler: str | None = None
     scheduler: str | None = None
+    total: str | None = None
     weight: Fraction | float | None = None
     scaled: bool | None = False
     factors: frozenset[str] = frozenset()

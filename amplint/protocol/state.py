@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from amplint.protocol.cadence import Cadence, advance_cadence
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.ledger import UNKNOWN, Ledger, advance
+from amplint.protocol.total import NO_TOTAL, Total, advance_total
 from amplint.protocol.values import with_changes
 
 OF_NOBODY = frozenset({Kind.DISCARD, Kind.EMPTY_CLIP})  # of a call by itself, whatever the gradients are
@@ -17,9 +18,9 @@ _NO_LEDGER, _NO_CADENCE = Ledger(), Cadence()  # frozen: all moments may share t
 
 @dataclass(frozen=True)
 class Moment:
-    """An event and what was true just before it: of one optimizer (`ledger`) or of one scheduler (`cadence`).
+    """An event and what was true just before it: of an optimizer (`ledger`), a scheduler (`cadence`) or a `total`.
 
-    `last` is the latest earlier event of each kind that concerned the same optimizer or scheduler, whose key is `name`.
+    `last` is the latest earlier event of each kind that concerned the same one, whose key is `name`.
     """
 
     event: Event
@@ -28,6 +29,7 @@ class Moment:
     last: dict[Kind, Event]
     of_scheduler: bool = False
     name: str = ""
+    total: Total = NO_TOTAL
 
 
 _NO_MOMENT = Moment(Event(Kind.CREATE, Site("", 0)), _NO_LEDGER, _NO_CADENCE, {})
@@ -42,6 +44,7 @@ class State:
 
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     cadences: dict[str, Cadence] = field(default_factory=dict)
+    totals: dict[str, Total] = field(default_factory=dict)
     last: dict[str, dict[Kind, Event]] = field(default_factory=dict)
     scalers: dict[str, str] = field(default_factory=dict)
     drives: dict[str, str | None] = field(default_factory=dict)
@@ -61,6 +64,11 @@ class State:
         if event.kind in OF_NOBODY:
             yield Moment(event, _NO_LEDGER, _NO_CADENCE, {})
             return
+        for total in self._totals(event):
+            known = self.totals.get(total, NO_TOTAL)
+            yield Moment(event, _NO_LEDGER, _NO_CADENCE, dict(self.last.setdefault(total, {})), name=total, total=known)
+            self.totals[total] = advance_total(known, event)
+            self._remember(total, event)
         for optimizer in self._optimizers(event):
             yield with_changes(
                 _NO_MOMENT, event=event, ledger=self.ledgers[optimizer], last=dict(self.last[optimizer]), name=optimizer
@@ -99,9 +107,14 @@ class State:
         if event.optimizer is not None and event.scaler is not None and event.scheduler is None:
             self.scalers[event.optimizer] = event.scaler
 
+    def _totals(self, event: Event) -> list[str]:
+        if event.total is not None:
+            return [event.total]
+        return list(self.totals) if event.kind is Kind.END else []
+
     def _optimizers(self, event: Event) -> list[str]:
         """The optimizers that an event concerns: the one it names, those of the scaler it updates, else all."""
-        if event.scheduler is not None:
+        if event.scheduler is not None or event.total is not None:
             return []
         if event.optimizer is not None:
             return [event.optimizer]
@@ -113,6 +126,8 @@ class State:
         """The schedulers that an event concerns: the one it names, else those that drive its optimizer."""
         if event.scheduler is not None:
             return [event.scheduler]
+        if event.total is not None:
+            return []
         if event.kind in _OF_ALL or event.optimizer is None:
             return list(self.cadences)
         return [name for name, optimizer in self.drives.items() if optimizer in (None, event.optimizer)]

@@ -1,0 +1,51 @@
+"""Losses that are added up over micro-steps with their graphs."""
+
+from __future__ import annotations
+
+from amplint.execution.run import Run
+from amplint.execution.values import Loss, Trail, Value
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+
+def joined(run: Run, left: Loss, right: Loss) -> Trail:
+    """The trail of a sum: of losses of one micro-step the first one's, of several a trail of its own."""
+    for loss in (left, right):
+        if loss.trail.born is None:
+            loss.trail.born = run.tick
+    first = left.trail
+    terms = tuple(dict.fromkeys((*first.whole, *(right.trail.whole if right.attached else ()))))
+    if len({trail.born for trail in terms}) == 1:
+        first.terms = terms[1:]
+        return first
+    return Trail(
+        first.backed, first.divided, first.scaled, first.scaled_used, first.born, False, tuple(terms), first.kept
+    )
+
+
+def kept(run: Run, target: ir.Expr, value: Value, at: ir.Span) -> None:
+    """Tells of a name that was added to, if it now holds losses of earlier micro-steps that were back-propagated."""
+    if not isinstance(value, Loss) or run.without_graph:
+        return
+    held = sum(trail.passed and trail.born != run.tick for trail in value.trail.terms)
+    if not held or not value.attached:
+        return
+    value.trail.kept |= {at}
+    detail = {"held": str(held), "name": ir.spelled(target), **({"bounded": "yes"} if _bounded(run, target) else {})}
+    run.emit(Kind.KEEP, at, total=str(at), detail=detail)
+
+
+def _bounded(run: Run, target: ir.Expr) -> bool:
+    """Whether a total begins anew in the loop over the batches, or over the windows; of an attribute nobody knows."""
+    while isinstance(target, ir.Item):
+        target = target.owner
+    inside = run.loops[-1:] if run.loops and run.loops[-1].steps else run.loops[-2:]
+    return not isinstance(target, ir.Name) or any(target.name in shape.anew for shape in inside)
+
+
+def spent(run: Run, trail: Trail, at: ir.Span) -> None:
+    """Tells of a backward of losses, and of totals that need their graphs for it."""
+    for part in trail.whole:
+        part.passed = True
+    for place in sorted(trail.kept):
+        run.emit(Kind.SPEND, at, total=str(place))
