@@ -5,6 +5,7 @@ from __future__ import annotations
 from amplint.execution.run import Run
 from amplint.execution.values import Loss, Trail, Value
 from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
 
 
@@ -31,7 +32,7 @@ def kept(run: Run, target: ir.Expr, value: Value, at: ir.Span) -> None:
     if not held or not value.attached:
         return
     value.trail.kept |= {at}
-    detail = {"held": str(held), "name": ir.spelled(target), **({"bounded": "yes"} if _bounded(run, target) else {})}
+    detail = {"held": str(held), "name": spelled(target), **({"bounded": "yes"} if _bounded(run, target) else {})}
     run.emit(Kind.KEEP, at, total=str(at), detail=detail)
 
 
