@@ -156,7 +156,7 @@ def _event(run: Run, kind: Kind, args: list[Value], keywords: Keywords, at: ir.S
             run.emit(Kind.EMPTY_CLIP, at)
             return Symbol("norm", Origin.DATA)
         handed.once.used = True
-    optimizer = methods.optimizer_of(run, next(iter(models))) if len(models) == 1 else None
+    optimizer = methods.optimizer_of(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed)
     limit = args[1] if len(args) > 1 else keywords.get("max_norm", keywords.get("clip_value"))
     if isinstance(handed, Symbol) and handed.governed:
         run.emit(Kind.OPAQUE, at)
@@ -166,6 +166,12 @@ def _event(run: Run, kind: Kind, args: list[Value], keywords: Keywords, at: ir.S
         detail["raises"] = "yes"
     run.emit(kind, at, optimizer, detail=detail)
     return Symbol("norm", Origin.DATA)
+
+
+def _grouped(run: Run, value: Value) -> Optimizer | None:
+    """The optimizer of whose `param_groups` a value is a part."""
+    owner, found, _ = text_of(value).partition(".param_groups")
+    return run.optimizers.get(owner) if found else None
 
 
 def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -73,7 +73,8 @@ class Event:
     multiplied onto the loss (a loss scale by hand). `stack` is the sites of the calls that led here, outermost
     first: two events are the same step of the program when site and stack agree. `maker` is the place at which the
     scaler was made, with no more than its default state; () when that is not known. `total` is the running
-    total that holds losses. `detail` holds what a message may quote. `reading` holds the numbers that the live half measured.
+    total that holds losses. `detail` holds what a message may quote. `reading` holds the numbers that the live half
+    measured.
     """
 
     kind: Kind
