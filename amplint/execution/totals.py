@@ -15,13 +15,17 @@ def joined(run: Run, left: Loss, right: Loss) -> Trail:
         if loss.trail.born is None:
             loss.trail.born = run.tick
     first = left.trail
-    terms = tuple(dict.fromkeys((*first.whole, *(right.trail.whole if right.attached else ()))))
+    terms = tuple(dict.fromkeys((*_parts(first), *(_parts(right.trail) if right.attached else ()))))
     if len({trail.born for trail in terms}) == 1:
         first.terms = terms[1:]
         return first
     return Trail(
         first.backed, first.divided, first.scaled, first.scaled_used, first.born, False, tuple(terms), first.kept
     )
+
+
+def _parts(trail: Trail) -> tuple[Trail, ...]:
+    return (trail, *trail.terms)
 
 
 def kept(run: Run, target: ir.Expr, value: Value, at: ir.Span) -> None:
@@ -46,7 +50,7 @@ def _bounded(run: Run, target: ir.Expr) -> bool:
 
 def spent(run: Run, trail: Trail, at: ir.Span) -> None:
     """Tells of a backward of losses, and of totals that need their graphs for it."""
-    for part in trail.whole:
+    for part in _parts(trail):
         part.passed = True
     for place in sorted(trail.kept):
         run.emit(Kind.SPEND, at, total=str(place))

@@ -152,11 +152,6 @@ class Trail:
     terms: tuple[Trail, ...] = ()
     kept: frozenset[ir.Span] = frozenset()
 
-    @property
-    def whole(self) -> tuple[Trail, ...]:
-        """The trail and those of its terms."""
-        return (self, *self.terms)
-
 
 @dataclass(frozen=True)
 class Loss:
