@@ -316,9 +316,18 @@ class Recorder:
             for moment in token if isinstance(token, list) else ():
                 self.observe(moment, reading)
 
+    def _relieve(self) -> None:
+        """A scheduler that another one of the same optimizer steps for was perhaps never meant to step in this run."""
+        cadences, drives = self.state.cadences, self.state.drives
+        moved = {drives[name] for name, cadence in cadences.items() if cadence.cadence_steps or cadence.told}
+        for name, cadence in cadences.items():
+            if drives[name] in moved:
+                cadences[name] = replace(cadence, told=max(cadence.told, 1))
+
     def end(self) -> None:
         """The end of the run, for the rules that look back. What was held back of an unused optimizer is dropped."""
         self.look()
+        self._relieve()
         self.feed(Kind.END, stack=(Site("<end of the run>", 0),))
         for name, found in self._held.items():
             if not any(self.state.ledgers[other].window.steps for other in self._sharing(name)):

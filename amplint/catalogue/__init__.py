@@ -66,6 +66,7 @@ from amplint.catalogue.scheduler import (
     epoch_scheduler_per_batch,
     scheduler_before_optimizer,
     scheduler_horizon_mismatch,
+    scheduler_never_stepped,
     scheduler_per_micro_step,
 )
 
@@ -120,6 +121,7 @@ _MODULES: tuple[ModuleType, ...] = (
     scheduler_horizon_mismatch,
     epoch_scheduler_per_batch,
     batch_scheduler_per_epoch,
+    scheduler_never_stepped,
 )
 
 

@@ -33,6 +33,7 @@ accum_steps = 4
 epochs = 2
 """  # the names that examples may use; never shown on a page
 
+_SCHEDULER = re.compile(r"(?<![\w.-])scheduler(?![\w-])")
 _FENCE = re.compile(r"^(?P<margin> *)```python(?P<head>[^\n]*)\n(?P<body>.*?)^(?P=margin)```$", re.M | re.S)
 _WORDS = frozenset({"bad", "good", "static-only", "live-only", "whole"})
 _MARK = re.compile(r"# (expect|missed): ([\w-]+(?:, *[\w-]+)*)")
@@ -78,6 +79,12 @@ def examples(page: str) -> Iterator[Example]:
             raise ValueError(f"unknown word in ```python{found['head']}: {', '.join(sorted(unknown))}")
         margin = len(found["margin"])
         body = "".join(line[margin:] for line in found["body"].splitlines(keepends=True))
-        stage = "" if "whole" in words else STAGE
+        stage = "" if "whole" in words else _stage(body)
         row = page.count("\n", 0, found.start("body")) + 1
         yield Example(stage + body, words, reason.strip(), row, stage.count("\n"))
+
+
+def _stage(body: str) -> str:
+    """The stage of a block; without the scheduler where nothing steps it, which would be a mistake."""
+    lines = STAGE.splitlines(keepends=True)
+    return "".join(line for line in lines if _SCHEDULER.search(body) or not _SCHEDULER.match(line))

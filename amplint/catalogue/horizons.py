@@ -64,6 +64,16 @@ def per_batch_though_in_epochs(moment: Moment) -> bool:
     return cadence.meant == EPOCHS and steps_in(cadence) in (MICRO_BATCHES, UPDATES) and cadence.passed[2] > 1
 
 
+def never_stepped(moment: Moment) -> bool:
+    """Whether a run is over that has seen two epochs, or many updates, and a scheduler has not moved once."""
+    cadence = moment.cadence
+    if moment.event.kind is not Kind.END or not moment.of_scheduler or Kind.CREATE not in moment.last:
+        return False
+    constant = cadence.schedule == "LambdaLR" and cadence.meant is None  # as far as anybody knows
+    still = cadence.cadence_steps + cadence.told == 0 and not constant
+    return still and (cadence.updates >= 100 or (cadence.updates >= 8 and cadence.passed[2] > 1))
+
+
 def unit_words(moment: Moment) -> dict[str, str]:
     """Both units of a horizon, and what comes of it."""
     counts, steps = counted(moment.cadence) or "", steps_in(moment.cadence) or ""

@@ -97,7 +97,7 @@ def settle(run: Run) -> None:
     """Says what the horizons count of which the run has shown it."""
     for text, detail in run.unsettled:
         shown = run.turns.get(text, set()) | _compared(run, text)
-        unit = next(iter(shown)) if len(shown) == 1 else None
+        unit = next(iter(shown & set(UNITS))) if len(shown) == 1 and shown <= set(UNITS) else None
         if text == _BATCHES:
             detail |= {"unit": unit, "exact": "yes"} if unit is not None else {}
         elif unit is not None and unit != detail.get("unit"):

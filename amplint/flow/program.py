@@ -55,12 +55,12 @@ class Item(Node):
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """`func(*args, **keywords)`; `starred` when an argument is unpacked, so that the rest is not known."""
+    """`func(*args, **keywords)`; `starred` are the arguments that are unpacked, so that the rest is not known."""
 
     func: Expr
     args: tuple[Expr, ...]
     keywords: tuple[tuple[str, Expr], ...]
-    starred: bool = False
+    starred: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ class Expressions:
 def _call(self: Expressions, node: cst.Call) -> ir.Expr:
     plain = tuple(self.lower(arg.value) for arg in node.args if arg.keyword is None and not arg.star)
     named = tuple((arg.keyword.value, self.lower(arg.value)) for arg in node.args if arg.keyword is not None)
-    starred = any(arg.star for arg in node.args)
-    return ir.Call(self.span(node), self.lower(node.func), plain, named, starred)
+    rest = tuple(self.lower(arg.value) for arg in node.args if arg.star)
+    return ir.Call(self.span(node), self.lower(node.func), plain, named, rest)
 
 
 def _subscript(self: Expressions, node: cst.Subscript) -> ir.Expr:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from amplint.flow import program as ir
 from amplint.lower.halves import Half, Halves
+from amplint.lower.kept import kept
 from amplint.lower.names import children, last, reads, walk
 from amplint.lower.replicas import replicas_called, replicated
 from amplint.lower.scopes import Scope, names_in
@@ -19,6 +20,7 @@ from amplint.protocol.facts import Fact, Public
 _VERSION = re.compile(
     r"(?i)^((loose|parse_)?version|__version__|\w*torch\w*version\w*|(is_)?(py)?torch_?(v?\d|ge|gt|le|lt|great|less)\w*)$"
 )
+_SCHEDULES = re.compile(r"torch\.optim\.lr_scheduler\.[A-Z]|transformers\.(optimization\.)?get_\w*schedule")
 _NOBODY: frozenset[str] = frozenset()
 _ALL = frozenset({"*"})
 _CLASS_TESTS = frozenset({"isinstance", "issubclass"})
@@ -27,7 +29,11 @@ _CLASS_TESTS = frozenset({"isinstance", "issubclass"})
 def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     """The calls and other mentions of public names in a module, in the order of the text."""
     scope = Scope.of_module(body)
-    yield from _Reader(path, replicated(body, scope)).suite(body, _Around(scope))
+    found = list(_Reader(path, replicated(body, scope)).suite(body, _Around(scope)))
+    stays = kept(body, {_span(fact) for fact in found if _SCHEDULES.match(fact.called)})
+    for fact in found:
+        reads, trains = stays.get(_span(fact), (None, False))
+        yield replace(fact, reads=reads, trains=trains) if reads is not None else fact
     yield from _meetings(path, body, scope)
 
 
@@ -38,6 +44,10 @@ def _meetings(path: str, body: tuple[ir.Stmt, ...], scope: Scope) -> Iterator[Fa
         if value is not None:
             said: dict[int | str, object] = {"operation": operation, "number": value}
             yield Fact("float16", Site(path, *node.at), said, mild=half is not Half.YES)
+
+
+def _span(fact: Fact) -> ir.Span:
+    return (fact.site.row, fact.site.column, fact.site.end_row, fact.site.end_column)
 
 
 @dataclass(frozen=True)

@@ -201,5 +201,6 @@ _MAKERS: dict[type[cst.CSTNode], Callable[[Statements, Any], Iterator[ir.Stmt]]]
     cst.Break: lambda self, node: iter((ir.Leave(self.span(node), "break"),)),
     cst.Continue: lambda self, node: iter((ir.Leave(self.span(node), "continue"),)),
     cst.Raise: lambda self, node: iter((ir.Leave(self.span(node), "raise"),)),
+    cst.Match: lambda self, node: iter((ir.Do(self.span(node), self.expressions.text(node)),)),
     cst.Assert: lambda self, node: iter((ir.Assert(self.span(node), self.value(node.test)),)),
 }

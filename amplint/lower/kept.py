@@ -1,0 +1,92 @@
+"""What becomes of an object that is bound to a bare name: which attributes are read of it, and whether it gets away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from amplint.flow import program as ir
+from amplint.lower.names import children, reaches, walk
+from amplint.lower.usage import deeds_of, usage_of
+
+Body = tuple[ir.Stmt, ...]
+
+
+def kept(body: Body, wanted: set[ir.Span]) -> dict[ir.Span, tuple[frozenset[str], bool]]:
+    """Per call (of those wanted) whose result has one bare name: the attributes that are read of that name,
+    and whether an optimizer steps where the name lives. An object that goes anywhere else is left out: it is returned,
+    passed on, put into something, or bound to another name.
+    """
+    if not wanted:
+        return {}
+    usage = usage_of(body)
+    stepping = deeds_of(body, usage).stepping
+    found: dict[ir.Span, tuple[frozenset[str], bool]] = {}
+    for scope in _scopes(body):
+        steps = any(isinstance(part, ir.Call) and usage.steps(part) for node in scope for part in walk(node))
+        steps = steps or any(reaches(node) & stepping for node in scope)
+        for name, calls in _bound(scope, wanted).items():
+            reads = _reads(scope, name)
+            if reads is not None and len(calls) == 1:
+                found[calls[0]] = (reads, steps)
+    return found
+
+
+def _scopes(body: Body) -> Iterator[Body]:
+    """The module and every function, each with what is defined inside it."""
+    yield body
+    for statement in body:
+        for node in walk(statement):
+            if isinstance(node, ir.Function):
+                yield node.body
+
+
+def _bound(scope: Body, wanted: set[ir.Span]) -> dict[str, list[ir.Span]]:
+    """The names of a scope itself that calls are bound to, with those calls."""
+    found: dict[str, list[ir.Span]] = {}
+    names: dict[ir.Span, int] = {}
+    foreign: set[str] = set()
+    stack: list[object] = list(scope)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ir.Global):
+            foreign |= set(node.names)
+        if isinstance(node, ir.Assign) and node.value.at in wanted:
+            names[node.value.at] = names.get(node.value.at, 0) + 1
+            if isinstance(node.target, ir.Name):
+                found.setdefault(node.target.name, []).append(node.value.at)
+        if isinstance(node, ir.STATEMENTS) and not isinstance(node, (ir.Function, ir.Class)):
+            stack += children(node)
+    return {
+        name: calls for name, calls in found.items() if name not in foreign and all(names[call] == 1 for call in calls)
+    }
+
+
+def _reads(scope: Body, name: str) -> frozenset[str] | None:
+    """The attributes that are read of a name; None when it gets away."""
+    word = re.compile(rf"(?<![\w.]){re.escape(name)}(?:\.(\w+))?(?!\w)")
+    found: set[str] = set()
+    stack: list[object] = list(scope)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ir.Name) and node.name == name:
+            return None
+        if isinstance(node, ir.Text):
+            inside = [match[1] for match in word.finditer(node.text)]
+            if not all(inside):
+                return None
+            found |= set(inside)
+        elif isinstance(node, ir.Attr) and _is(node.owner, name):
+            found.add(node.name)
+        elif isinstance(node, ir.Assign) and _is(node.target, name):
+            stack.append(node.value)
+        elif isinstance(node, (ir.Compare, ir.If)):
+            parts = [child for child in children(node) if not _is(child, name)]  # whether there is one
+            stack += parts
+        else:
+            stack += children(node)
+    return frozenset(found)
+
+
+def _is(node: object, name: str) -> bool:
+    return isinstance(node, ir.Name) and node.name == name
