@@ -104,20 +104,20 @@ class Scaling(Calls):
         name = recorder.optimizer(optimizer)
         recorder.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
-        told = recorder.scaler(scaler)
+        told, detail = recorder.scaler(scaler), _closure(scaler, args, kwargs)  # and what is known once it is done
         recorder.feed(
             Kind.SCALER_STEP, optimizer=name, scaler=told, maker=recorder.makers.get(told, ()), reading=reading,
-            token=token, detail=_closure(scaler, args, kwargs),
+            token=token, detail=detail,
         )  # fmt: skip
         recorder.thread.stepped = False
-        return self._enter("scaler.step"), scaler, optimizer
+        return self._enter("scaler.step"), scaler, optimizer, detail
 
     def stepped(self, token: Any, result: Any) -> None:
         """Whether the step was skipped: the optimizer's own hook did not fire. A fused one decides by itself."""
         if token is None:
             return
         recorder = self._recorder
-        _, scaler, optimizer = token
+        _, scaler, optimizer, detail = token
         counts = recorder.tally.scalers[recorder.scaler(scaler)]
         counts[0] += 1
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
@@ -125,6 +125,8 @@ class Scaling(Calls):
             counts[1] += 1
             recorder.measures.run(recorder.numbers.closed, optimizer, True)
         skipped = None if fused else not recorder.thread.stepped
+        if skipped:
+            detail["skipped"] = "yes"
         recorder.measures.run(recorder.numbers.scaler_stepped, scaler, skipped)
         self.leave(token)
 

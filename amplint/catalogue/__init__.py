@@ -67,6 +67,7 @@ from amplint.catalogue.scheduler import (
     scheduler_before_optimizer,
     scheduler_horizon_mismatch,
     scheduler_never_stepped,
+    scheduler_on_skipped_step,
     scheduler_per_micro_step,
 )
 
@@ -122,6 +123,7 @@ _MODULES: tuple[ModuleType, ...] = (
     epoch_scheduler_per_batch,
     batch_scheduler_per_epoch,
     scheduler_never_stepped,
+    scheduler_on_skipped_step,
 )
 
 

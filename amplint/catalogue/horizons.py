@@ -74,6 +74,12 @@ def never_stepped(moment: Moment) -> bool:
     return still and (cadence.updates >= 100 or (cadence.updates >= 8 and cadence.passed[2] > 1))
 
 
+def after_a_skipped_step(moment: Moment) -> bool:
+    """Whether the one update since the scheduler's last step is known to have been skipped by the scaler."""
+    latest, since = moment.last.get(Kind.STEP), moment.cadence.since
+    return since is not None and since[1] == 1 and latest is not None and "skipped" in latest.detail
+
+
 def unit_words(moment: Moment) -> dict[str, str]:
     """Both units of a horizon, and what comes of it."""
     counts, steps = counted(moment.cadence) or "", steps_in(moment.cadence) or ""

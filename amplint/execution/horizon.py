@@ -32,8 +32,8 @@ def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value]
     parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
     if not isinstance(handed, Optimizer):
         handed = next((part.optimizer for part in parts), None)
-    made = Scheduler(run.name("scheduler"), handed, parts)
     detail = {"schedule": short, **_meant(schedule, args, keywords)}
+    made = Scheduler(run.name("scheduler"), handed, parts, detail)
     if short == "LambdaLR" and _divides(run, _argument(args, keywords, "lr_lambda", 1)):
         detail["unit"] = MICRO_BATCHES
     for argument, position in schedule.horizons.items():
@@ -103,6 +103,8 @@ def settle(run: Run) -> None:
         elif unit is not None and unit != detail.get("unit"):
             detail["unit"] = unit
             detail.pop("exact", None)
+    for detail in run.prepared:
+        detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
 
 
 def _compared(run: Run, text: str) -> set[str]:

@@ -154,6 +154,8 @@ def _scheduler(
     """`step()`; with an argument it sets an absolute position, or hands over a metric: that has no order to keep."""
     if name == "step":
         kind = Kind.SCHEDULER_TOLD if args or keywords else Kind.SCHEDULER_STEP
+        if run.in_library:
+            run.prepared.append(owner.said)
         run.emit(kind, at, owner.optimizer, scheduler=owner)
         for part in owner.parts:
             _scheduler(run, part, name, args, keywords, at)

@@ -89,7 +89,8 @@ class Run:
 
     `passed`: the backward passes, updates and ends of epochs so far. `turns`: per text of what a loop is bounded by,
     what passes in one turn of it; `compared`: per symbol, the numbers that it was compared with, each with the backward
-    passes and updates so far. `unsettled`: per text of a horizon, the detail of the event that made its scheduler.
+    passes and updates so far. `unsettled`: per text of a horizon, the detail of the event that made its scheduler;
+    `prepared`: those details of schedulers that a framework steps.
     """
 
     program: ir.Program
@@ -125,6 +126,7 @@ class Run:
     turns: dict[str, set[str]] = field(default_factory=dict)
     compared: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    prepared: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def choices(self) -> dict[str, bool]:

@@ -207,11 +207,13 @@ class Scaler:
 
 @dataclass(eq=False)
 class Scheduler:
-    """A learning-rate scheduler, the optimizer that it drives, and the schedulers that it steps itself."""
+    """A learning-rate scheduler, the optimizer that it drives, the schedulers that it steps itself, and what was said
+    of it when it was made."""
 
     key: str
     optimizer: Optimizer | None = None
     parts: tuple[Scheduler, ...] = ()
+    said: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
