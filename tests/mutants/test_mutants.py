@@ -20,7 +20,6 @@ HARMLESS = {
     "zeroed after: swap zero and schedule": "neither looks at the other",
 }
 NOT_YET = {  # the rule that is to find it; there is none yet, or it needs a run
-    "drop schedule": "scheduler-never-stepped",
 }
 UNKNOWN = {
     "double schedule": "a LambdaLR has no horizon that twice the steps would overrun",
@@ -42,6 +41,9 @@ ALL = [
     for name, step in mutants(legal)
 ]
 STYLED = pytest.mark.parametrize("style", STYLES)
+
+
+NOT_KNOWN_INSIDE = {"drop schedule"}  # whoever passed the scheduler in, or holds the object, may step it
 
 
 @cache
@@ -81,6 +83,8 @@ def test_a_legal_window_runs_and_nothing_is_said(window, style):
 @pytest.mark.parametrize(("window", "name", "step"), ALL)
 def test_a_mutant_is_refused_or_found_or_listed(window, name, step, style):
     told = right(name, step, style)
+    if name in NOT_KNOWN_INSIDE and style != "script":
+        return
     if f"{style}: {name}" in OF_A_STYLE:
         assert not told, f"{told} speaks: {style}: {name!r} must go from the list"
     elif {name, f"{window}: {name}"} & set(SILENT):
@@ -103,7 +107,8 @@ def test_a_rule_that_is_still_to_find_something_cannot_yet(rule):
 @pytest.mark.parametrize(("window", "name", "step"), ALL)
 def test_the_same_is_said_in_a_function_and_in_a_class(window, name, step):
     told = {right(name, step, style) for style in ALIKE}
-    assert len(told) == 1 or name == "drop backward"  # nothing is accumulated: only a script is known to begin empty
+    unlike = {"drop backward", *NOT_KNOWN_INSIDE}  # nothing is accumulated: only a script is known to begin empty
+    assert len(told) == 1 or name in unlike
 
 
 @pytest.mark.parametrize("window", LEGAL)
