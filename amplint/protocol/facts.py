@@ -25,8 +25,8 @@ class Fact:
     has another way for other versions of the library, `mild` whether what is said depends on a setting.
 
     A number that meets a float16 tensor is a fact called `float16`: the arguments are `operation` and `number`.
-    `reads`: of a schedule that is bound to a bare name and goes nowhere else, the attributes that are read; None when it
-    goes somewhere, or nobody looked. `trains`: an optimizer steps where that name lives.
+    `reads`: of a schedule that is bound to a bare name and goes nowhere else, the attributes that are read; None when
+    it goes somewhere, or nobody looked. `trains`: an optimizer steps where that name lives.
     """
 
     called: str
