@@ -19,8 +19,7 @@ HARMLESS = {
     "swap update and schedule": "neither looks at the other",
     "zeroed after: swap zero and schedule": "neither looks at the other",
 }
-NOT_YET = {  # the rule that is to find it; there is none yet, or it needs a run
-}
+NOT_YET: dict[str, str] = {}  # the rule that is to find it; there is none yet, or it needs a run
 UNKNOWN = {
     "double schedule": "a LambdaLR has no horizon that twice the steps would overrun",
 }
