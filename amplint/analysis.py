@@ -21,6 +21,7 @@ from amplint.flow.choices import all_runs
 from amplint.flow.judge import Breach, Trace, judge
 from amplint.flow.loop_places import extent, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, Understood, understood
+from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.prune import program_of
@@ -105,7 +106,7 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
     """What the rules say of the facts of the text; some say it of the first place alone."""
     rules = [rule for rule in RULES.values() if rule.find is not None and allows(versions, rule.since)]
     said: set[str] = set()
-    for fact in sorted(facts_of(filename, body), key=lambda fact: fact.site):
+    for fact in sorted([*facts_of(filename, body), *checkpoint_facts(filename, body)], key=lambda fact: fact.site):
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:

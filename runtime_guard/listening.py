@@ -8,6 +8,7 @@
 | zero_grad | `Optimizer`, `nn.Module`, and the subclasses that define their own |
 | scheduler step | every class of schedulers that defines it |
 | clip | what the no-grad wrappers of `torch.nn.utils.clip_grad` call: names bound early go through it too |
+| checkpoints | `torch.save`, `torch.load`, and the classes that define `state_dict` and `load_state_dict` |
 | end of an epoch | `_BaseDataLoaderIter.__next__`, when it raises StopIteration |
 """
 
@@ -23,6 +24,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from runtime_guard.backward import Backward
+from runtime_guard.checkpoints import Checkpoints
 from runtime_guard.epochs import Epochs
 from runtime_guard.hooks import Failed, Hooks, Listener, Shield, defining
 from runtime_guard.recorder import Recorder
@@ -47,6 +49,7 @@ class Listening:
         self._to_scalers()
         self._to_optimizers()
         self._to_schedulers()
+        self._to_checkpoints()
         epochs = Epochs(self._recorder)
         listener = self._listener("DataLoader", epochs.asked, epochs.delivered, epochs.ran_out)
         for owner in defining(_BaseDataLoaderIter, "__next__"):
@@ -74,7 +77,6 @@ class Listening:
             "unscale_": (scaling.unscales, scaling.unscaled, scaling.leave),
             "step": (scaling.steps, scaling.stepped, scaling.leave),
             "update": (scaling.updates, scaling.updated, _nothing),
-            "load_state_dict": (scaling.restored, _nothing, _nothing),
         }
         for name, functions in table.items():
             listener = self._listener(f"GradScaler.{name}", *functions)
@@ -93,6 +95,20 @@ class Listening:
         clip = self._listener("clip", stepping.clips, stepping.clipped, stepping.leave)
         for name in _CLIPS:
             self._hooks.listen_inside(getattr(clip_grad, name), clip)
+
+    def _to_checkpoints(self) -> None:
+        checkpoints = Checkpoints(self._recorder)
+        self._hooks.listen(torch, "save", self._listener("torch.save", checkpoints.saves, _nothing, _nothing))
+        self._hooks.listen(torch, "load", self._listener("torch.load", _nothing, checkpoints.read, _nothing))
+        table = (
+            (torch.amp.GradScaler, "state_dict", checkpoints.state_of_scaler),
+            (torch.amp.GradScaler, "load_state_dict", checkpoints.restores_scaler),
+            (Optimizer, "load_state_dict", checkpoints.restores_optimizer),
+        )
+        for root, name, function in table:
+            listener = self._listener(f"{root.__name__}.{name}", function, _nothing, _nothing)
+            for owner in defining(root, name):
+                self._hooks.listen(owner, name, listener)
 
     def _to_schedulers(self) -> None:
         schedules = Schedules(self._recorder)

@@ -77,6 +77,7 @@ class Recorder:
         self.timelines = Timelines()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
         self.makers: dict[str, Stack] = {}
+        self.at_end: list[Callable[[], None]] = []
         self._first_scales: dict[Stack, object] = {}
         self.owners, self.totals = Owners(), Totals()
         self.watches: dict[str, Watch] = {}
@@ -328,6 +329,8 @@ class Recorder:
         """The end of the run, for the rules that look back. What was held back of an unused optimizer is dropped."""
         self.look()
         self._relieve()
+        for told in self.at_end:
+            told()
         self.feed(Kind.END, stack=(Site("<end of the run>", 0),))
         for name, found in self._held.items():
             if not any(self.state.ledgers[other].window.steps for other in self._sharing(name)):

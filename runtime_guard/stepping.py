@@ -130,10 +130,6 @@ class Scaling(Calls):
         recorder.measures.run(recorder.numbers.scaler_stepped, scaler, skipped)
         self.leave(token)
 
-    def restored(self, args: Any, kwargs: Any) -> None:
-        """A scaler whose state does not begin where it was made."""
-        self._recorder.makers.pop(self._recorder.scaler(args[0]), None)
-
     def updates(self, args: Any, kwargs: Any) -> Any:
         """The event; a new scale set by hand is none."""
         scaler, recorder = args[0], self._recorder

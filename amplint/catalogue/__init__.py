@@ -30,6 +30,10 @@ from amplint.catalogue.autocast import (
     float16_vanishing_epsilon,
     invalid_autocast_arguments,
 )
+from amplint.catalogue.checkpoint import (
+    scaler_not_restored,
+    scaler_not_saved,
+)
 from amplint.catalogue.clipping import (
     clip_after_step,
     clip_before_backward,
@@ -124,6 +128,8 @@ _MODULES: tuple[ModuleType, ...] = (
     batch_scheduler_per_epoch,
     scheduler_never_stepped,
     scheduler_on_skipped_step,
+    scaler_not_saved,
+    scaler_not_restored,
 )
 
 

@@ -14,6 +14,10 @@ class Public:
     name: str
 
 
+SAVED, LOADED = "an optimizer's state is saved", "an optimizer's state is loaded"
+"""Facts about checkpoints go by these instead of the name of what is called."""
+
+
 @dataclass(frozen=True)
 class Fact:
     """A mention of something known: its qualified name and, if it is called, its arguments.

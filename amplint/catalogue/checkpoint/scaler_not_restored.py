@@ -1,0 +1,67 @@
+"""The loss scaler's state is saved, but never loaded where the optimizer's is.
+
+## What happens
+
+A run that is resumed begins at the initial scale again though the checkpoint knows better. If the scale had come down,
+the first steps after each resumption overflow and are skipped; if it had grown, small gradients vanish until it has
+grown again, 2000 steps for each factor of 2.
+
+## Why it is easy to miss
+
+Nothing fails, and the checkpoint looks complete.
+
+## Example
+
+```python bad
+state = {"optimizer": optimizer.state_dict(), "scaler": scaler.state_dict()}
+optimizer.load_state_dict(state["optimizer"])  # expect: scaler-not-restored
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+```
+
+```python good
+state = {"optimizer": optimizer.state_dict(), "scaler": scaler.state_dict()}
+optimizer.load_state_dict(state["optimizer"])
+scaler.load_state_dict(state["scaler"])
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+```
+
+## What to do
+
+Call `scaler.load_state_dict()` where the optimizer's state is loaded. Make the scaler before that, and no other one
+after it.
+
+## Source
+
+- Saving and resuming with a scaler
+  (https://docs.pytorch.org/tutorials/recipes/recipes/amp_recipe.html#saving-resuming)
+- `torch/amp/grad_scaler.py` of torch 2.13, `load_state_dict`
+"""
+
+from amplint.catalogue.rule import Rule, Tier
+from amplint.protocol.facts import LOADED, Fact
+
+
+def _left_out(fact: Fact) -> dict[str, str] | None:
+    without = fact.called == LOADED and fact.arguments.get("scaler") is False
+    return {} if without else None
+
+
+RULE = Rule(
+    tier=Tier.WARNING,
+    message="the loss scaler's state is saved, but not loaded with the optimizer's: a run that is resumed begins at "
+    "the initial scale again",
+    advice="call `scaler.load_state_dict()` too",
+    find=_left_out,
+)

@@ -1,0 +1,83 @@
+"""A checkpoint holds the optimizer's state, but not the loss scaler's.
+
+## What happens
+
+A run that is resumed begins at a loss scale of 65536 again. If the scale had come down, the first steps after each
+resumption overflow and are skipped until it has come down again; if it had grown, small gradients vanish until it has
+grown again, 2000 steps for each factor of 2. Whether a resumed run is the run that was interrupted cannot be tested any
+more: it takes other steps.
+
+## Why it is easy to miss
+
+Nothing fails. The loss of a resumed run looks a little worse for a while, as it often does.
+
+## Example
+
+```python bad
+import io
+
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, io.BytesIO())  # expect: scaler-not-saved
+```
+
+```python good
+import io
+
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "scaler": scaler.state_dict()}
+torch.save(state, io.BytesIO())
+```
+
+Weights alone are no checkpoint to resume from:
+
+```python good
+import io
+
+for x, y in loader:
+    optimizer.zero_grad()
+    scaler.scale(criterion(model(x), y)).backward()
+    scaler.step(optimizer)
+    scaler.update()
+torch.save(model.state_dict(), io.BytesIO())
+```
+
+## What to do
+
+Save `scaler.state_dict()` beside `optimizer.state_dict()`, and hand it to `scaler.load_state_dict()` where the
+optimizer's state is loaded. Save after `scaler.update()`.
+
+## Source
+
+- Saving and resuming with a scaler
+  (https://docs.pytorch.org/tutorials/recipes/recipes/amp_recipe.html#saving-resuming)
+- `torch/amp/grad_scaler.py` of torch 2.13, `state_dict`
+"""
+
+from amplint.catalogue.rule import Rule, Tier
+from amplint.protocol.facts import SAVED, Fact
+
+
+def _left_out(fact: Fact) -> dict[str, str] | None:
+    without = fact.called == SAVED and fact.arguments.get("optimizer") is True and fact.arguments.get("scaler") is False
+    return {} if without else None
+
+
+RULE = Rule(
+    tier=Tier.WARNING,
+    message="the optimizer's state is saved, the loss scaler's is not: a run that is resumed begins at the initial "
+    "scale again",
+    advice="save `scaler.state_dict()` too",
+    find=_left_out,
+)

@@ -1,0 +1,171 @@
+"""What a module saves and loads beside the model: facts for the rules about checkpoints.
+
+They are of the whole file, insensitive to flow. Whatever may save or load a scaler in another way (a function that is
+handed it, a list of objects, attributes by name) makes the file one of which nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from amplint.dialects import GOVERNS
+from amplint.flow import program as ir
+from amplint.lower.names import binds, last, walk
+from amplint.protocol.events import Site
+from amplint.protocol.facts import LOADED, SAVED, Fact
+
+_SAVES = re.compile(r"(?i)save|checkpoint|ckpt")
+_KEEPS = re.compile(r"(?i)save|load|checkpoint|ckpt|resume|restore|state|snapshot")
+_OPTIMIZER = re.compile(r"(?i)optim|(^|_)opt(_|$)")
+_LEAVES_SAVING = frozenset({"apex", "horovod", "ignite", "timm", "torch_xla"})  # to the user
+_SCALER_WORD = re.compile(r"(?i)scaler")
+
+
+def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
+    """At most one fact of a save and one of a load, where torch's scaler is in use and its state is known to be left
+    out."""
+    nodes = [node for statement in body for node in walk(statement)]
+    scalers = _scalers(nodes)
+    if not scalers or not _stepped(nodes, scalers) or _kept_elsewhere(nodes, scalers):
+        return
+    mentioned = {node.name for node in nodes if isinstance(node, ir.Attr) and last(node.owner) in scalers}
+    saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
+    if not saves and not any(isinstance(node, ir.Const) and _is_scaler_word(node.value) for node in nodes):
+        for place in sorted(_saves(body)):
+            yield Fact(SAVED, Site(path, *place), {"optimizer": True, "scaler": False})
+            break
+    if saves and not loads:
+        for call in _calls(nodes, "load_state_dict", _is_optimizer):
+            yield Fact(LOADED, Site(path, *call.at), {"optimizer": True, "scaler": False})
+            break
+
+
+def _scalers(nodes: list[object]) -> set[str]:
+    """The names of torch's scalers that are made here and that may be enabled; none where a framework is at work."""
+    imports = [node for node in nodes if isinstance(node, ir.Import)]
+    roots = {node.qualified.lstrip(".").partition(".")[0] for node in imports}
+    if roots & (GOVERNS - _LEAVES_SAVING) or any(
+        isinstance(node, ir.Class) and node.name == "GradScaler" for node in nodes
+    ):
+        return set()
+    public = {node.name for node in imports if node.qualified.startswith("torch.")}
+    made = {
+        name
+        for node in nodes
+        if isinstance(node, ir.Assign)
+        and any(isinstance(part, ir.Call) and _makes(part, public | {"torch"}) for part in walk(node.value))
+        for name in binds(node.target)
+    }
+    while more := {name for node in nodes for name in _aliases(node, made)} - made:
+        made |= more
+    return made
+
+
+def _makes(call: ir.Call, public: set[str]) -> bool:
+    root: ir.Expr = call.func
+    while isinstance(root, ir.Attr):
+        root = root.owner
+    off = any(name == "enabled" and isinstance(value, ir.Const) and not value.value for name, value in call.keywords)
+    return last(call.func) == "GradScaler" and isinstance(root, ir.Name) and root.name in public and not off
+
+
+def _aliases(node: object, known: set[str]) -> set[str]:
+    """The other names that a statement gives to a scaler, by assignment or as an argument."""
+    if isinstance(node, ir.Assign) and isinstance(node.value, (ir.Name, ir.Attr)) and last(node.value) in known:
+        return binds(node.target)
+    if isinstance(node, ir.Call):
+        return {name for name, value in node.keywords if isinstance(value, (ir.Name, ir.Attr)) and last(value) in known}
+    return set()
+
+
+def _stepped(nodes: list[object], scalers: set[str]) -> bool:
+    return any(_calls(nodes, "step", lambda owner: owner in scalers))
+
+
+def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
+    """Whether something is handed a scaler, or the object that holds it, and may keep its state."""
+    for node in nodes:
+        if isinstance(node, (ir.Display, ir.Mapping, ir.Comprehension)) and _holds(node, scalers):
+            return True
+        if isinstance(node, ir.Attr) and node.name == "__dict__":
+            return True
+        if isinstance(node, ir.Call):
+            name, handed = last(node.func), (*node.args, *(value for _, value in node.keywords))
+            if name in ("vars", "getattr") and not (len(node.args) > 1 and isinstance(node.args[1], ir.Const)):
+                return True
+            if _KEEPS.search(name) and (node.starred or any(_is_one_of(value, scalers | {"self"}) for value in handed)):
+                return True
+    return False
+
+
+def _holds(node: ir.Display | ir.Mapping | ir.Comprehension, scalers: set[str]) -> bool:
+    if isinstance(node, ir.Display):
+        return any(_is_one_of(item, scalers) for item in node.items)
+    if isinstance(node, ir.Mapping):
+        return any(_is_one_of(value, scalers) or key is None for key, value in node.items)
+    return _is_one_of(node.source, scalers)
+
+
+def _is_one_of(node: ir.Expr, names: set[str]) -> bool:
+    return isinstance(node, (ir.Name, ir.Attr)) and last(node) in names
+
+
+def _is_scaler_word(value: object) -> bool:
+    return isinstance(value, str) and len(value) < 40 and bool(_SCALER_WORD.search(value))
+
+
+def _is_optimizer(name: str) -> bool:
+    return bool(_OPTIMIZER.search(name))
+
+
+def _calls(nodes: list[object], method: str, of: Callable[[str], bool]) -> Iterator[ir.Call]:
+    for node in nodes:
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name == method:
+            if of(last(node.func.owner)):
+                yield node
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A name that holds an optimizer's state, and where it was given."""
+
+    name: str
+    at: ir.Span
+
+
+def _saves(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Span]:
+    """Where an optimizer's state is saved: the call that is handed it; of a function of another file that is handed a
+    dict with it, the dict, whose contents are all that this file says."""
+    for block in _blocks(body):
+        held: list[_Held] = []
+        for node in (part for statement in block for part in walk(statement)):
+            if isinstance(node, ir.Assign) and _has_state(node.value):
+                at = node.at if isinstance(node.target, ir.Item) else node.value.at
+                target = node.target.owner if isinstance(node.target, ir.Item) else node.target
+                held.append(_Held(last(target), at))
+            elif isinstance(node, ir.Call) and _SAVES.search(last(node.func)):
+                handed = (*node.args, *(value for _, value in node.keywords))
+                if any(_has_state(value) for value in handed):
+                    yield node.at
+                own = last(node.func) == "save"
+                yield from (
+                    node.at if own else one.at for one in held if any(last(value) == one.name for value in handed)
+                )
+
+
+def _blocks(body: tuple[ir.Stmt, ...]) -> Iterator[tuple[ir.Stmt, ...]]:
+    """The module and its functions, each with all that is inside it."""
+    yield tuple(node for node in body if not isinstance(node, (ir.Function, ir.Class)))
+    for statement in body:
+        yield from (node.body for node in walk(statement) if isinstance(node, ir.Function))
+
+
+def _has_state(value: ir.Expr) -> bool:
+    """Whether a value is an optimizer's state or a dict with it."""
+    if isinstance(value, ir.Mapping):
+        return any(_has_state(inner) for _, inner in value.items)
+    if isinstance(value, ir.Call) and last(value.func) == "dict":
+        return any(_has_state(inner) for _, inner in value.keywords)
+    return any(_calls([value], "state_dict", _is_optimizer))
