@@ -12,6 +12,7 @@ from amplint.protocol.events import Kind
 from runtime_guard import gradients
 from runtime_guard.divisors import divisor_in
 from runtime_guard.normalization import BackwardReading
+from runtime_guard.precision import region_of
 from runtime_guard.recorder import Recorder, Stack
 from runtime_guard.scaled import scaler_of
 from runtime_guard.unseen import Unseen
@@ -56,7 +57,7 @@ class Backward:
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         inside["backward"] += 1
         recorder.measures.run(recorder.numbers.before_backward, roots)
-        return roots, scaler_of(roots), watched
+        return roots, scaler_of(roots), watched, (recorder.precisions.of_forward(roots), region_of(roots))
 
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
@@ -64,7 +65,7 @@ class Backward:
             return
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
-        roots, scaler, watched = token
+        roots, scaler, watched, (forward, region) = token
         reached = self._reached(watched)
         self._missed = not reached  # then all parameters are looked at next time
         stack = recorder.sites.stack()
@@ -81,6 +82,7 @@ class Backward:
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail={} if _mean_of_many(reading) else self._detail(name, stack, weight),
+                forward=forward, region=region,
             )  # fmt: skip
         recorder.passed(roots, stack)
         recorder.seen()

@@ -31,6 +31,7 @@ from runtime_guard.hooks import Shield, family
 from runtime_guard.late_division import mark_passed, quotient_in
 from runtime_guard.normalization import Normalization
 from runtime_guard.planned import parts_of, said_of
+from runtime_guard.precision import Precisions
 from runtime_guard.questions import Questions
 from runtime_guard.roles import Names, Owners, parameters_of
 from runtime_guard.sites import Sites
@@ -79,7 +80,7 @@ class Recorder:
         self.makers: dict[str, Stack] = {}
         self.at_end: list[Callable[[], None]] = []
         self._first_scales: dict[Stack, object] = {}
-        self.owners, self.totals = Owners(), Totals()
+        self.owners, self.totals, self.precisions = Owners(), Totals(), Precisions()
         self.watches: dict[str, Watch] = {}
         self._threads: dict[str, int] = {}
         self._several = False

@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 
 from amplint.protocol.events import Kind
 from amplint.protocol.facts import Fact
+from amplint.protocol.precision import Precision
 from amplint.protocol.state import Moment
 from runtime_guard.hooks import Replaced
 from runtime_guard.recorder import Recorder, calling_frame
@@ -60,7 +61,10 @@ class Scaling(Calls):
         bound.apply_defaults()
         self._recorder.scaler_made(args[0], bound.arguments["init_scale"])
         arguments: dict[int | str, object] = {name: value for name, value in bound.arguments.items() if name != "self"}
-        self._recorder.fact(Fact("torch.amp.GradScaler", self._recorder.sites.stack()[-1], arguments))
+        recorder = self._recorder
+        if arguments["enabled"]:
+            recorder.feed(Kind.SCALER_CREATED, scaler=recorder.scaler(args[0]))
+        recorder.fact(Fact("torch.amp.GradScaler", recorder.sites.stack()[-1], arguments))
 
     def scales(self, args: Any, kwargs: Any) -> Any:
         """The scaler."""
@@ -85,7 +89,9 @@ class Scaling(Calls):
         recorder = self._recorder
         recorder.look()
         recorder.measures.run(recorder.numbers.before_touch, optimizer)
-        recorder.feed(Kind.UNSCALE, optimizer=recorder.optimizer(optimizer), scaler=recorder.scaler(scaler))
+        name = recorder.optimizer(optimizer)
+        parameters = self._parameters(scaler, name, optimizer)
+        recorder.feed(Kind.UNSCALE, optimizer=name, scaler=recorder.scaler(scaler), parameters=parameters)
         return self._enter("unscale"), optimizer
 
     def unscaled(self, token: Any, result: Any) -> None:
@@ -105,12 +111,20 @@ class Scaling(Calls):
         recorder.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
         told, detail = recorder.scaler(scaler), _closure(scaler, args, kwargs)  # and what is known once it is done
+        fused = getattr(optimizer, "_step_supports_amp_scaling", False)
+        parameters = Precision.UNKNOWN if fused else self._parameters(scaler, name, optimizer)
         recorder.feed(
             Kind.SCALER_STEP, optimizer=name, scaler=told, maker=recorder.makers.get(told, ()), reading=reading,
-            token=token, detail=detail,
+            token=token, detail=detail, parameters=parameters,
         )  # fmt: skip
         recorder.thread.stepped = False
         return self._enter("scaler.step"), scaler, optimizer, detail
+
+    def _parameters(self, scaler: Any, name: str, optimizer: Any) -> Precision:
+        """The precision of what is unscaled; not known of a scaler that was taught to unscale float16."""
+        if "_unscale_grads_" in vars(scaler) or type(scaler)._unscale_grads_ is not GradScaler._unscale_grads_:
+            return Precision.UNKNOWN
+        return self._recorder.precisions.of_parameters(name, optimizer)
 
     def stepped(self, token: Any, result: Any) -> None:
         """Whether the step was skipped: the optimizer's own hook did not fire. A fused one decides by itself."""
@@ -198,7 +212,8 @@ class Stepping(Calls):
         name = recorder.optimizer(optimizer)
         recorder.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
-        recorder.feed(Kind.STEP, optimizer=name, reading=reading, token=token)
+        parameters = recorder.precisions.of_parameters(name, optimizer)
+        recorder.feed(Kind.STEP, optimizer=name, reading=reading, token=token, parameters=parameters)
 
     def _erased_by_itself(self, optimizer: Any) -> None:
         """An optimizer may drop the gradients that it has used."""

@@ -34,8 +34,10 @@ class Dialect:
     `behaviour`: the name of a file in this folder that says what the framework does, as a small Python program that is
     never executed by Python: the static half runs it on its model, together with the user's code. `defines`: qualified
     public names and what they are called in that program. `adopts`: names that everybody gives to an object of a class
-    of it. `spelling`: what it calls its own `backward` and `clip`, for advice. `quiet`: methods of optimizers and
-    scalers that touch no gradient. `words`: a file without any of these has no training step.
+    of it. `spelling`: what it calls its own `backward` and `clip`, for advice. `autocasts`: classes of
+    autocast contexts and the device that they are for, None when it is an argument. `plain`: packages whose models
+    enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch no gradient. `words`:
+    a file without any of these has no training step.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Dialect:
     losses: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
     governs: frozenset[str] = frozenset()
+    autocasts: Mapping[str, str | None] = field(default_factory=dict)
+    plain: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     behaviour: str = ""

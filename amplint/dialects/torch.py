@@ -137,6 +137,16 @@ TORCH = Dialect(
             "torch_xla",
         }
     ),
+    autocasts={
+        "torch.autocast": None,
+        "torch.amp.autocast": None,
+        "torch.amp.autocast_mode.autocast": None,
+        "torch.cuda.amp.autocast": "cuda",
+        "torch.cuda.amp.autocast_mode.autocast": "cuda",
+        "torch.cpu.amp.autocast": "cpu",
+        "torch.cpu.amp.autocast_mode.autocast": "cpu",
+    },
+    plain=("torch.nn.", "torchvision.models.", "transformers."),
     quiet=frozenset(
         """state_dict load_state_dict add_param_group train eval get_last_lr get_lr get_scale get_growth_factor
         get_backoff_factor get_growth_interval set_growth_interval items keys values __repr__ share_memory

@@ -23,6 +23,7 @@ from amplint.execution.values import (
     Quotient,
     Remainder,
     Symbol,
+    Trail,
     Value,
     last_part,
     text_of,
@@ -138,7 +139,8 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
 
 def _as_loss(op: str, value: Value) -> Value:
     """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
-    return Loss(None) if op in ("*", "/") and isinstance(value, Symbol) and value.forward else value
+    scaled = op in ("*", "/") and isinstance(value, Symbol) and value.forward
+    return Loss(None, trail=Trail(forward=value.ran)) if scaled else value
 
 
 def _repeated(op: str, left: Value, right: Value) -> Value | None:

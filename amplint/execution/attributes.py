@@ -25,6 +25,7 @@ from amplint.execution.values import (
     Scope,
     Super,
     Symbol,
+    Trail,
     Value,
     text_of,
 )
@@ -67,9 +68,10 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
     if name == "grad":
         return Gradient(None)
     if owner.forward and name == "loss":
-        return Loss(Fraction(1))
+        return Loss(Fraction(1), trail=Trail(forward=owner.ran))
     governed = owner.governed or owner.name in _FRAMEWORKS
-    return Symbol(f"{text_of(owner)}.{name}", owner.origin, forward=owner.forward, governed=governed)
+    text = f"{text_of(owner)}.{name}"
+    return Symbol(text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran)
 
 
 def write(run: Run, owner: Value, name: str, value: Value) -> None:

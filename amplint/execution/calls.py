@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from amplint.dialects.dialect import Role
-from amplint.execution import arithmetic, attributes, builtins, libraries, methods, public, symbols
+from amplint.execution import arithmetic, attributes, builtins, libraries, methods, precision, public, symbols
+from amplint.execution.contexts import Partial
 from amplint.execution.run import ANY_LENGTH, MAX_DEPTH, Run
 from amplint.execution.signals import Returned
 from amplint.execution.values import (
@@ -81,8 +82,10 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
         return public.call(run, func.name, args, keywords, at)
     if isinstance(func, Bound):
         return methods.call(run, func, args, keywords, at)
+    if isinstance(func, Partial):
+        return invoke(run, func.function, [*func.args, *args], {**dict(func.keywords), **keywords}, at)
     if isinstance(func, Criterion):
-        return symbols.loss_of(func, args)
+        return symbols.loss_of(run, func, [*args, *keywords.values()])
     if isinstance(func, Symbol):
         return symbols.call(run, func, args, keywords, at)
     return Symbol(f"{text_of(func)}(...)", Origin.OPAQUE)
@@ -96,7 +99,7 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
             if name == "forward" and not symbols.is_loss_name(instance.klass.node.name):
                 continue
             return invoke(run, found, args, keywords, at)
-    return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True)
+    return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=precision.of_forward(run, instance))
 
 
 def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
@@ -145,7 +148,8 @@ def _run_function(
     run.executed.add(id(node))
     depth = len(run.gates)
     try:
-        with run.calling(function.scope.outermost().module, at):
+        with run.calling(function.scope.outermost().module, at), precision.kept(run):
+            precision.decorate(run, function)
             return _result(run, function, scope)
     finally:
         del run.gates[depth:]

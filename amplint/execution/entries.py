@@ -20,6 +20,7 @@ from amplint.protocol.events import Kind
 
 MAX_ENTRIES = 40
 _EPOCH = re.compile(r"(?i)epoch(?!s)")
+_CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
         return
     before = len(run.events)
     func = _callable(run, scope, entry)
-    made = [event for event in run.events[before:] if event.kind is Kind.CREATE]
-    run.events[:] = [event for event in run.events[:before] if event.kind is Kind.CREATE] + made
+    made = [event for event in run.events[before:] if event.kind in _CREATED]
+    run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
         if not entry.complete:

@@ -22,6 +22,7 @@ from amplint.execution.values import (
     Scope,
     Stream,
     Symbol,
+    Trail,
     Value,
     text_of,
 )
@@ -65,14 +66,15 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
     if isinstance(owner, Loss):
         return owner
     if isinstance(owner, Symbol) and owner.forward and index == "loss":
-        return Loss(Fraction(1))
+        return Loss(Fraction(1), trail=Trail(forward=owner.ran))
     return element(owner, text_of(index))
 
 
 def element(owner: Value, index: str) -> Value:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
-        return Symbol(f"{owner.text}[{index}]", owner.origin, forward=owner.forward, governed=owner.governed)
+        text = f"{owner.text}[{index}]"
+        return Symbol(text, owner.origin, forward=owner.forward, governed=owner.governed, ran=owner.ran)
     settled = isinstance(owner, Public) and owner.name in ("os.environ", "sys.argv")  # given from outside, once
     return Symbol(f"{text_of(owner)}[{index}]", Origin.RUN if settled else Origin.DATA)
 

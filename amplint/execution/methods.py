@@ -22,11 +22,13 @@ from amplint.execution.values import (
     Scheduler,
     Stream,
     Symbol,
+    Trail,
     Value,
     text_of,
 )
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import Precision
 
 OF_ROLE = {
     "optimizer": frozenset({"step", "zero_grad"}),
@@ -139,10 +141,12 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if isinstance(value, (list, tuple)):
         return [_scale(run, scaler, item, at) for item in value]
     if isinstance(value, Symbol):
-        value = Loss(None)
+        value = Loss(None, trail=Trail(forward=value.ran))
     if isinstance(value, Stream) or not isinstance(value, Loss):
         value = Loss(None)
     if not enabled(run, scaler):
+        if value.trail.forward is Precision.FLOAT16:
+            value.trail.forward = Precision.LOWERED  # the user has a scaler, and has decided when it is needed
         return value
     value.trail.scaled = at
     return replace(value, scaler=scaler)
@@ -196,6 +200,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         scaled=loss.scaler is not None,
         factors=loss.factors,
         detail=detail,
+        forward=trail.forward,
     )
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:
         run.emit(Kind.DISCARD, trail.scaled)

@@ -10,7 +10,8 @@ from typing import Any
 
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.dialect import Role
-from amplint.execution import horizon, methods, symbols
+from amplint.execution import horizon, methods, precision, symbols
+from amplint.execution.contexts import Partial, Region
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Count,
@@ -20,6 +21,7 @@ from amplint.execution.values import (
     Optimizer,
     Origin,
     Parameters,
+    Public,
     Quotient,
     Scaler,
     Stream,
@@ -29,6 +31,7 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import Precision
 
 Keywords = dict[str, Value]
 
@@ -36,6 +39,7 @@ _MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.ite
 _EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.items()}
 _LOSSES = frozenset(chain.from_iterable(dialect.losses for dialect in DIALECTS))
 _TRANSPARENT = frozenset(chain.from_iterable(dialect.transparent for dialect in DIALECTS))
+_PLAIN = tuple(chain.from_iterable(dialect.plain for dialect in DIALECTS))
 _SAFE = (
     "torch.cuda.",
     "torch.distributed.",
@@ -64,9 +68,11 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if name in _EVENTS:
         return _event(run, _EVENTS[name], args, keywords, at)
     if name in _LOSSES:
-        return symbols.loss_of(_criterion(keywords), args)
+        return symbols.loss_of(run, _criterion(keywords), [*args, *keywords.values()])
     if name in _TRANSPARENT:
         return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
+    if precision.is_autocast(name):
+        return precision.autocast(run, name, args, keywords)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(run, args, keywords, at)
@@ -87,7 +93,8 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Value:
     """A torch function: unknown, computed from data unless it asks the machine."""
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     origin = Origin.RUN if name.startswith(_SAFE) else Origin.DATA
-    return Symbol(f"{name}({inner})", origin)
+    own = Precision.OFF if name.startswith(_PLAIN) else Precision.UNKNOWN
+    return Symbol(f"{name}({inner})", origin, ran=own)
 
 
 def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -109,12 +116,15 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     first = keywords.get("init_scale", next((value for value in args if not isinstance(value, str)), None))
     begins = not run.assumed and not (isinstance(first, Symbol) and first.origin in _FROM)
     maker = (*run.stack, run.site(at)) if begins else ()
-    return Scaler(run.name("scaler"), keywords.get("enabled", True), known=True, maker=maker)
+    made = Scaler(run.name("scaler"), keywords.get("enabled", True), known=True, maker=maker)
+    run.emit(Kind.SCALER_CREATED, at, scaler=made)
+    return made
 
 
 def _criterion(keywords: Keywords) -> Criterion:
     reduction = keywords.get("reduction", "mean")
-    return Criterion(reduction in ("mean", "batchmean") if isinstance(reduction, str) else None, reduction == "none")
+    averaged = reduction in ("mean", "batchmean") if isinstance(reduction, str) else None
+    return Criterion(averaged, reduction == "none")
 
 
 def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:
@@ -176,11 +186,11 @@ def _grouped(run: Run, value: Value) -> Optimizer | None:
 
 def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = args[0] if args else None
-    return value if isinstance(value, Loss) else Loss(Fraction(1))
+    return value if isinstance(value, Loss) else Loss(Fraction(1), trail=precision.trail_of(run, args))
 
 
 def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    return Loss(None)
+    return Loss(None, trail=precision.trail_of(run, args))
 
 
 def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -191,7 +201,19 @@ def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 
 def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    if args and isinstance(args[0], Public) and precision.is_autocast(args[0].name):
+        return Partial(args[0], tuple(args[1:]), tuple(keywords.items()))
     return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
+
+
+def _defaults(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    run.defaults_changed = True
+    return None
+
+
+def _switched(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    run.region = Region(Precision.UNKNOWN)
+    return None
 
 
 def _cycle(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -211,6 +233,10 @@ _SPECIAL: dict[str, Any] = {
     "torch.mean": _mean,
     "torch.sum": _sum,
     "torch.autograd.backward": _backward,
+    "torch.set_autocast_dtype": _defaults,
+    "torch.set_autocast_gpu_dtype": _defaults,
+    "torch.set_autocast_cpu_dtype": _defaults,
+    "torch.set_autocast_enabled": _switched,
     "functools.partial": _partial,
     "itertools.cycle": _cycle,
     "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),

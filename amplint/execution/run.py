@@ -8,15 +8,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from amplint.execution.contexts import Region
 from amplint.execution.values import Module, Optimizer, Origin, Scaler, Scheduler, Scope, Symbol, Value
 from amplint.flow import program as ir
-from amplint.protocol.events import Event, Gate, Kind, Site
+from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
+from amplint.protocol.precision import Precision
 
 WINDOW = 3
 """The length of a window whose length is a symbol: it has a first micro-step, a middle and a boundary."""
 
 ANY_LENGTH = "N"
 """How a message spells the length of a window that has no spelling."""
+
+_OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 
 MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
@@ -116,6 +120,9 @@ class Run:
     assumed: bool = False
     without_graph: int = 0
     loops: list[ir.Shape] = field(default_factory=list)
+    region: Region = field(default=Region(Precision.OFF))
+    entered: bool = False
+    defaults_changed: bool = False
     cost: int = 0
     here: Module | None = None
     library_scopes: dict[str, Scope] = field(default_factory=dict)
@@ -146,6 +153,7 @@ class Run:
                 len(event.stack),
                 event.gate is None,
                 len(event.maker),
+                (event.region, event.forward, event.parameters) if event.kind in _OF_PRECISION else None,
             )
             for event in self.events
         )
@@ -229,6 +237,7 @@ class Run:
             stack=tuple(self.stack[:-1] if self.in_library else self.stack),
             maker=scaler.maker if scaler else (),
             repeats=self.in_batches > 0,
+            region=self.region.precision,
             **rest,
         )
         self.events.append(event)

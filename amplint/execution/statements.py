@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods, totals
+from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods, precision, totals
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
 from amplint.execution.signals import Returned, Signal
@@ -245,7 +245,9 @@ def _with(run: Run, scope: Scope, node: ir.With) -> Signal:
         assign(run, scope, node.target, entered)
     without = isinstance(context, Symbol) and context.text.startswith(_WITHOUT_GRAPH)
     run.without_graph += without
-    signal = execute(run, scope, node.body)
+    with precision.kept(run):
+        precision.enter(run, context)
+        signal = execute(run, scope, node.body)
     run.without_graph -= without
     if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):
         calls.invoke(run, leave, [None, None, None], {}, node.at)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic
+from amplint.execution import arithmetic, precision
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     Criterion,
@@ -65,12 +65,13 @@ def is_model(run: Run, symbol: Symbol) -> bool:
     return bool(_MODEL.search(symbol.name)) or bool(used & {"parameters", "train", "eval", "named_parameters"})
 
 
-def loss_of(criterion: Criterion, args: list[Value]) -> Value:
+def loss_of(run: Run, criterion: Criterion, args: list[Value]) -> Value:
     """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
     if criterion.elementwise:
-        return Symbol("losses", Origin.DATA)
+        return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args))
     handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
-    return Loss(Fraction(1) if criterion.averaged else None, of=handed, summed=criterion.averaged is False)
+    weight, trail = Fraction(1) if criterion.averaged else None, precision.trail_of(run, args)
+    return Loss(weight, trail=trail, of=handed, summed=criterion.averaged is False)
 
 
 def play(run: Run, value: Value, role: str) -> Value:
@@ -134,7 +135,7 @@ def _method(
 ) -> Value:
     from amplint.execution import methods
 
-    symbol = Symbol(owner, func.origin, 0, func.forward, func.governed)
+    symbol = Symbol(owner, func.origin, 0, func.forward, func.governed, ran=func.ran)
     if method in HOOKS:
         run.hooked = True
     if method in ("chunk", "split"):
@@ -157,7 +158,7 @@ def _method(
     if method in ("parameters", "named_parameters"):
         return Parameters(text_of(symbol), Once())
     if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
-        return _reduced(symbol, method)
+        return _reduced(run, symbol, method)
     return None
 
 
@@ -179,11 +180,11 @@ _TENSOR_METHODS = frozenset({"mean", "sum", "item", "detach", "float", "to", "cu
 _METHODS |= _TENSOR_METHODS
 
 
-def _reduced(symbol: Symbol, method: str) -> Value:
+def _reduced(run: Run, symbol: Symbol, method: str) -> Value:
     if method == "mean":
-        return Loss(Fraction(1))
+        return Loss(Fraction(1), trail=precision.trail_of(run, [symbol]))
     if method == "sum":
-        return Loss(None)
+        return Loss(None, trail=precision.trail_of(run, [symbol]))
     if method in ("item", "detach"):
         return Symbol(f"{symbol.text}.{method}()", Origin.DATA, tags=NUMBER_TAG)
     return symbol
@@ -196,7 +197,7 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
     run.loop_gate = None
-    run.emit(Kind.BACKWARD, at, scaled=_scaled(symbol))
+    run.emit(Kind.BACKWARD, at, scaled=_scaled(symbol), forward=symbol.ran)
     return Symbol("None")
 
 
@@ -217,13 +218,19 @@ def _plays(run: Run, value: Value) -> str | None:
 
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     hand_over(run, func.text, args, keywords, at)
+    if func.name == "enter_context" and args:
+        precision.enter(run, args[0])
+        return args[0]
     if _CRITERION.search(func.name) and func.name != "backward":
         divides = any(
             arithmetic.window_of(run, value) or isinstance(value, Length) for value in (*args, *keywords.values())
         )
-        return Loss(None if divides else Fraction(1)) if (args or keywords) else Symbol(func.text + "()", Origin.OPAQUE)
+        if not args and not keywords:
+            return Symbol(func.text + "()", Origin.OPAQUE)
+        return Loss(None if divides else Fraction(1), trail=precision.trail_of(run, [*args, *keywords.values()]))
     if is_model(run, func):
-        return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed)
+        ran = precision.of_forward(run, func)
+        return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran)
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
     if losses and _KEEPS_LOSS.search(func.name):
@@ -233,7 +240,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
     inner = ", ".join(text_of(value) for value in values)[:60]
-    return Symbol(f"{func.text}({inner})", origin, governed=func.governed)
+    return Symbol(f"{func.text}({inner})", origin, governed=func.governed, ran=precision.of_call(run, func))
 
 
 def _constant(value: Value) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from amplint.execution.run import Run
 from amplint.execution.values import Loss, Trail, Value
 from amplint.flow import program as ir
@@ -19,9 +21,7 @@ def joined(run: Run, left: Loss, right: Loss) -> Trail:
     if len({trail.born for trail in terms}) == 1:
         first.terms = terms[1:]
         return first
-    return Trail(
-        first.backed, first.divided, first.scaled, first.scaled_used, first.born, False, tuple(terms), first.kept
-    )
+    return replace(first, passed=False, terms=tuple(terms))
 
 
 def _parts(trail: Trail) -> tuple[Trail, ...]:

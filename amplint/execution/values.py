@@ -14,6 +14,7 @@ from typing import Any
 
 from amplint.flow import program as ir
 from amplint.protocol.events import Site
+from amplint.protocol.precision import Precision
 
 Value = Any
 
@@ -32,7 +33,7 @@ class Symbol:
 
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
-    counts (`batches`, `divided` by the window).
+    counts (`batches`, `divided` by the window). `ran`: under which precision a forward ran, or a model runs by itself.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Symbol:
     forward: bool = False
     governed: bool = False
     tags: frozenset[str] = frozenset()
+    ran: Precision = field(default=Precision.UNKNOWN, compare=False)
 
     @property
     def name(self) -> str:
@@ -141,6 +143,7 @@ class Trail:
     `divided`, `scaled`: where a divided, a scaled copy was made; `scaled_used`: a scaled copy was back-propagated.
     `born`: the micro-step that it belongs to. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails
     of what it is the sum of. `kept`: the places where losses of several micro-steps were added up in it.
+    `forward`: under which precision the forward ran.
     """
 
     backed: bool = False
@@ -151,6 +154,7 @@ class Trail:
     passed: bool = False
     terms: tuple[Trail, ...] = ()
     kept: frozenset[ir.Span] = frozenset()
+    forward: Precision = Precision.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -376,9 +380,8 @@ NUMBER = (int, float, Fraction)
 def text_of(value: Value) -> str:
     """A canonical text: equal for equal values, and readable."""
     if isinstance(value, Symbol):
-        return (
-            value.text if not value.offset else f"{value.text} {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
-        )
+        shift = f" {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
+        return value.text + (shift if value.offset else "")
     if isinstance(value, Public):
         return value.name
     if isinstance(value, Bound):
@@ -390,11 +393,8 @@ def text_of(value: Value) -> str:
     if isinstance(value, Instance):
         return value.text
     if isinstance(value, Condition):
-        return (
-            f" {value.op} ".join(text_of(part) for part in value.parts)
-            if len(value.parts) > 1
-            else (f"{value.op} {text_of(value.parts[0])}")
-        )
+        texts = [text_of(part) for part in value.parts]
+        return f" {value.op} ".join(texts) if len(texts) > 1 else f"{value.op} {texts[0]}"
     if isinstance(value, (str, bool, type(None), *NUMBER)):
         return repr(value)
     return type(value).__name__.lower()

@@ -13,6 +13,7 @@ from amplint.execution.values import Length, Loss, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import Precision
 
 _SIZE = re.compile(r"^(?:len\((?P<a>.+)\)|(?P<b>.+)\.(?:size\(0\)|shape\[0\]|numel\(\)))$")
 """How the number of samples in a batch is asked for."""
@@ -70,6 +71,8 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
     """The sum of two losses: what is known of the one that says more; not known when they disagree."""
     scaler, divisor = left.scaler or right.scaler, left.divisor or right.divisor
     trail = joined(run, left, right)
+    if left.trail.forward is Precision.OFF:
+        left.trail.forward = right.trail.forward
     for known, other in ((left, right), (right, left)):
         if other.factors and not known.factors:
             return replace(known, scaler=scaler, trail=trail)

@@ -61,17 +61,25 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
     runs = [(trace, _hidden(list(_breaches(trace, rules)), rules)) for trace in meant]
+    silent = _silent(meant, rules)
     best: dict[tuple[str, Site], Breach] = {}
     for trace, found in runs:
         for breach in found:
             free = trace.opaque | trace.data if rules[breach.rule].needs_every_path else trace.opaque
-            if _refuted(breach, trace, free, runs):
+            if breach.rule in silent or _refuted(breach, trace, free, runs):
                 continue
             known = best.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 best[breach.key] = breach
     explained = (replace(breach, assumed=_assumed(breach, runs)) for breach in best.values())
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
+
+
+def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
+    """The rules that some event of some run refutes."""
+    events = [event for trace in traces for event in trace.events]
+    asked = ((name, rule.refuted_by) for name, rule in rules.items() if rule.refuted_by is not None)
+    return {name for name, refutes in asked if any(map(refutes, events))}
 
 
 def _assumed(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]]) -> tuple[tuple[str, bool], ...]:

@@ -323,7 +323,8 @@ class Global(Node):
 class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
-    `backward`, `steps`, `zeroes`: what happens in it, through calls too; `loops`: it back-propagates in a loop.
+    `backward`, `steps`, `zeroes`: what happens in it, through calls too; `loops`: it back-propagates in a loop;
+    `casts`: the autocast regions of a `forward`.
     """
 
     name: str
@@ -335,6 +336,7 @@ class Function(Node):
     backward: bool = False
     steps: bool = False
     zeroes: bool = False
+    casts: tuple[Expr, ...] = ()
     loops: bool = False
 
 
@@ -380,6 +382,7 @@ class Program:
     `losses`: the names of what is back-propagated or scaled.
     `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient.
     `varying`: the names that a loop over batches sets anew, other than to a literal.
+    `casts`: autocast is used outside the step.
     """
 
     path: str
@@ -390,3 +393,4 @@ class Program:
     takes_gradients: bool = True
     varying: frozenset[str] = frozenset()
     losses: frozenset[str] = frozenset()
+    casts: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
@@ -60,8 +61,10 @@ def reads(node: object) -> set[str]:
 
 _THROUGH = frozenset(
     """abs bool cycle div enumerate filter float getattr int islice iter len list max mean min mul next partial range
-    reversed round scale sorted step sum tuple tqdm trange zip backward unscale_ update track""".split()
+    reversed round scale sorted step sum tuple tqdm trange zip backward unscale_ update track autocast
+    enter_context""".split()
 )
+_CRITERION = re.compile(r"(?i)criterion|^crit|_loss$|^loss(_?fn|_?func)?$|^binary_cross_entropy|^cross_entropy$")
 _MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")
 
 
@@ -78,7 +81,7 @@ def matters(node: object, known: frozenset[str]) -> set[str]:
             found.add(part.name)
         if isinstance(part, ir.Call):
             name = last(part.func)
-            through = name in _THROUGH or name in known or name.endswith(_MAKERS)
+            through = name in _THROUGH or name in known or name.endswith(_MAKERS) or bool(_CRITERION.search(name))
             stack += [part.func, *((*part.args, *(value for _, value in part.keywords)) if through else ())]
         else:
             stack += children(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Any
 
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
-from amplint.lower.names import binds, functions, reaches, reads, walk
+from amplint.lower.names import binds, calls, functions, reaches, reads, walk
 from amplint.lower.relevance import Relevance
 from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
 
@@ -34,7 +35,8 @@ def program_of(path: str, body: Body, around: Surroundings = Surroundings()) -> 
     called = {name for key, function in functions(body) for name in reaches(function) - {key}}
     takes = bool(around.libraries) or takes_gradients(body)
     varying = _varying(pruned)
-    return ir.Program(path, pruned, usage.methods, frozenset(called), around.libraries, takes, varying, usage.losses)
+    casts, names = _casts(body), frozenset(called)
+    return ir.Program(path, pruned, usage.methods, names, around.libraries, takes, varying, usage.losses, casts)
 
 
 def _varying(body: Body) -> frozenset[str]:
@@ -104,6 +106,7 @@ class _Pruner:
             backward=self._goes_back(node.body),
             steps=self._steps(node.body),
             zeroes=self._erases(node.body),
+            casts=_entered(node) if node.name == "forward" else (),
         )
 
     def _if(self, node: ir.If) -> ir.If:
@@ -207,3 +210,17 @@ def _resets(node: ir.Stmt) -> set[str]:
     if isinstance(node, ir.Assign) and isinstance(node.value, ir.Const) and isinstance(node.value.value, int):
         return binds(node.target)
     return set()
+
+
+_CAST = re.compile(r"(?i)auto_?cast|\bamp|amp_|ctx|context")
+
+
+def _entered(function: ir.Function) -> tuple[ir.Expr, ...]:
+    """The contexts that may be autocast ones, in a function's `with` statements and its decorators."""
+    found = [node.context for child in function.body for node in walk(child) if isinstance(node, ir.With)]
+    return tuple(context for context in (*function.decorators, *found) if any(map(_CAST.search, reads(context))))
+
+
+def _casts(body: Body) -> bool:
+    """Whether some function that does not back-propagate enters what may be an autocast region."""
+    return any(_entered(function) and "backward" not in calls(function) for _, function in functions(body))

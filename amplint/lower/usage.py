@@ -19,7 +19,7 @@ _SCALER = re.compile(r"(?i)scaler")
 _SCALING = frozenset({"scale", "unscale_"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
 _HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
-_ACTS = frozenset({"backward", "zero_grad", "unscale_"}) | _CLIPS | _HOOKS
+_ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context"}) | _CLIPS | _HOOKS
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from amplint.protocol.precision import Precision
 from amplint.protocol.readings import Reading
 
 
@@ -14,7 +15,8 @@ class Kind(Enum):
 
     __hash__ = object.__hash__  # members are compared by identity; Enum hashes their names in Python
 
-    CREATE = "optimizer, scaler or scheduler created"
+    CREATE = "optimizer or scheduler created"
+    SCALER_CREATED = "scaler created"
     SCALE = "loss scaled"
     DISCARD = "scaled loss thrown away"
     BACKWARD = "backward"
@@ -74,7 +76,8 @@ class Event:
     first: two events are the same step of the program when site and stack agree. `maker` is the place at which the
     scaler was made, with no more than its default state; () when that is not known. `total` is the running
     total that holds losses. `detail` holds what a message may quote. `reading` holds the numbers that the live half
-    measured.
+    measured. `forward`: the precision of the forward that a back-propagated loss comes from; `region`: that of the
+    place of the event; `parameters`: that of the parameters that are unscaled or stepped.
     """
 
     kind: Kind
@@ -92,6 +95,9 @@ class Event:
     repeats: bool = True
     detail: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
     reading: Reading | None = field(default=None, compare=False, hash=False)
+    forward: Precision = Precision.UNKNOWN
+    region: Precision = Precision.UNKNOWN
+    parameters: Precision = Precision.UNKNOWN
 
     @property
     def step_of_program(self) -> tuple[Site, ...]:

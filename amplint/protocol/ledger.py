@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 from amplint.protocol.events import Event, Kind, Site
+from amplint.protocol.precision import Precision, together
 from amplint.protocol.values import with_changes
 from amplint.protocol.window import NO_WINDOW, Window, advance_window
 
@@ -57,6 +58,7 @@ class Ledger:
     `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
     `scaler`, `maker`: the scaler that the last step went through, and where it was made. `scaler_steps`: the steps in
     a row through it.
+    `forward`: under which precision the forwards ran that `grads` come from.
     """
 
     grads: Grads = Grads.NONE
@@ -71,6 +73,7 @@ class Ledger:
     scaler: str | None = None
     maker: tuple[Site, ...] = ()
     scaler_steps: int = 0
+    forward: Precision = Precision.UNKNOWN
     window: Window = field(default=NO_WINDOW)
 
 
@@ -185,6 +188,7 @@ def advance(before: Ledger, event: Event) -> Ledger:
         changes.update(_finite_changes(feed, finite_parts(before)))
     if event.kind in _OF_FACTORS:
         changes["factors"] = _factors(before, event)
+        changes["forward"] = _forward(before, event)
     if event.kind is Kind.SCALER_STEP:
         again = event.scaler == before.scaler
         changes.update(scaler=event.scaler, maker=event.maker, scaler_steps=before.scaler_steps + 1 if again else 1)
@@ -229,3 +233,11 @@ def _factors(before: Ledger, event: Event) -> frozenset[str]:
     if event.kind is Kind.DIVIDE:
         return before.factors - event.factors
     return frozenset()
+
+
+def _forward(before: Ledger, event: Event) -> Precision:
+    """The precision of all the forwards that the gradients come from. Asked of the same kinds of event."""
+    if event.kind is Kind.BACKWARD:
+        new = before.grads is Grads.NONE or before.used
+        return event.forward if new else together(before.forward, event.forward)
+    return before.forward if event.kind is Kind.DIVIDE else Precision.UNKNOWN

@@ -48,6 +48,7 @@ class State:
     last: dict[str, dict[Kind, Event]] = field(default_factory=dict)
     scalers: dict[str, str] = field(default_factory=dict)
     drives: dict[str, str | None] = field(default_factory=dict)
+    made: dict[str, Event] = field(default_factory=dict)
     unknown_start: bool = False
 
     def expect(self, events: Iterable[Event]) -> None:
@@ -61,6 +62,9 @@ class State:
         self._register(event)
         if event.kind is Kind.OPAQUE and event.optimizer is None:
             self.unknown_start = True  # it may have touched optimizers that have not been heard of yet
+        if event.kind is Kind.SCALER_CREATED:
+            self.made[event.scaler or ""] = event
+            return
         if event.kind in OF_NOBODY:
             yield Moment(event, _NO_LEDGER, _NO_CADENCE, {})
             return
@@ -106,6 +110,8 @@ class State:
             self.last[event.optimizer] = {}
         if event.optimizer is not None and event.scaler is not None and event.scheduler is None:
             self.scalers[event.optimizer] = event.scaler
+            if event.scaler in self.made:
+                self.last[event.optimizer][Kind.SCALER_CREATED] = self.made[event.scaler]
 
     def _totals(self, event: Event) -> list[str]:
         if event.total is not None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from amplint.protocol.events import Event, Gate, Kind, Site
 from amplint.protocol.ledger import Grads, Ledger, Stage, advance
+from amplint.protocol.precision import Precision
 from amplint.protocol.window import Window
 
 SITES = [Site("train.py", row) for row in range(1, 4)]
@@ -28,6 +29,7 @@ def events(**fixed: st.SearchStrategy[object]) -> st.SearchStrategy[Event]:
         "gate": _gates,
         "stack": st.sampled_from([(), (SITES[0],)]),
         "detail": _details,
+        "forward": st.sampled_from(Precision),
     }
     return st.builds(Event, **{**parts, **fixed})
 

@@ -11,7 +11,7 @@ from tests.protocol.histories import after, events, histories, ledgers, of
 
 PARTS = {"grads": set(Grads), "stage": set(Stage), "clipped": {True, False}, "used": {True, False}}
 PARTS["fresh"] = {True, False}
-IDLE = {Kind.CREATE, Kind.SCALE, Kind.DISCARD, Kind.SCHEDULER_STEP, Kind.END}
+IDLE = {Kind.CREATE, Kind.SCALE, Kind.DISCARD, Kind.SCHEDULER_STEP, Kind.END, Kind.SCALER_CREATED}
 many = settings(max_examples=100, deadline=None, database=None)
 some = settings(max_examples=50, deadline=None, database=None)
 

@@ -10,6 +10,7 @@ from amplint.protocol.ledger import UNKNOWN, Grads, Ledger
 from amplint.protocol.state import OF_NOBODY, State
 from tests.protocol.histories import after, events, of
 
+SHOWN_NOWHERE = {*OF_NOBODY, Kind.SCALER_CREATED}
 some = settings(max_examples=50, deadline=None, database=None)
 _names = {
     name: st.none() | st.sampled_from([f"{name}#1", f"{name}#2"]) for name in ("optimizer", "scaler", "scheduler")
@@ -142,8 +143,8 @@ def test_every_name_of_a_run_is_registered_and_advanced_by_its_own_events(histor
     for name in state.ledgers:
         own = [event for event in history if event.optimizer == name and event.scheduler is None]
         shown = [moment.event for moment in moments if not moment.of_scheduler and moment.event.optimizer == name]
-        met = [event for event in own if event.kind not in OF_NOBODY]
-        assert [event for event in shown if event.kind not in OF_NOBODY] == met
+        met = [event for event in own if event.kind not in SHOWN_NOWHERE]
+        assert [event for event in shown if event.kind not in SHOWN_NOWHERE] == met
         assert not met or state.last[name]
     assert set(state.last) == {*state.ledgers, *state.cadences}
 
@@ -152,3 +153,11 @@ def test_every_name_of_a_run_is_registered_and_advanced_by_its_own_events(histor
 @given(runs)
 def test_the_same_history_gives_the_same_moments(history):
     assert fed(*history) == fed(*history)
+
+
+def test_where_a_scaler_was_made_is_at_hand_once_it_serves_an_optimizer():
+    made = of(Kind.SCALER_CREATED, 1, scaler="scaler")
+    step = of(Kind.SCALER_STEP, 2, optimizer="sgd", scaler="scaler")
+    _, (first, second) = fed(made, step, of(Kind.END))
+    assert first.last == {Kind.SCALER_CREATED: made}
+    assert second.last[Kind.SCALER_CREATED] is made

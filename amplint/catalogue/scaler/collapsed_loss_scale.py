@@ -17,7 +17,8 @@ broken, y = loader[0][0].clone(), loader[0][1]
 broken[0] = float("nan")
 for _ in range(24):
     optimizer.zero_grad()
-    loss = criterion(model(broken), y)
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(broken), y)
     scaler.scale(loss).backward()
     scaler.step(optimizer)
     scaler.update()  # expect: collapsed-loss-scale
@@ -30,7 +31,8 @@ broken = loader[0][0].clone()
 broken[0] = float("inf")
 for i, (x, y) in enumerate(loader):
     optimizer.zero_grad()
-    loss = criterion(model(broken if i == 4 else x), y)
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(broken if i == 4 else x), y)
     scaler.scale(loss).backward()
     scaler.step(optimizer)
     scaler.update()

@@ -1,0 +1,90 @@
+"""A forward in float16 is trained without loss scaling: small gradients become zero.
+
+## What happens
+
+Under float16 autocast the gradients of most layers are float16 too. The smallest float16 above zero is 6e-08: a
+gradient below 3e-08 becomes zero on its way back, and below 6e-05 it keeps fewer and fewer digits. Real networks
+have a good part of their gradients there, mostly in the early layers, which then stop learning. Nothing overflows and
+nothing warns; the loss goes down a little more slowly and stays higher.
+
+## Why it is easy to miss
+
+float16 is what `torch.autocast("cuda")` and `torch.cuda.amp.autocast()` choose when no dtype is named. The same lines
+with `dtype=torch.bfloat16` need no scaler, since bfloat16 has the exponents of float32, and on a CPU the default is
+bfloat16.
+
+## Example
+
+```python bad
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    loss.backward()  # expect: float16-without-scaler
+    optimizer.step()
+```
+
+```python good
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+```
+
+bfloat16 needs none.
+
+```python good
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+```
+
+## What to do
+
+Make one `torch.amp.GradScaler` for the run, back-propagate `scaler.scale(loss)`, step with `scaler.step(optimizer)`
+and end with `scaler.update()`; unscale before clipping. Or run in bfloat16, where the device has it.
+
+## Source
+
+- Automatic mixed precision package, Gradient Scaling
+  (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)
+- Mixed Precision Training, section 3.2 (https://arxiv.org/abs/1710.03740)
+- `torch/amp/autocast_mode.py` of torch 2.13: `torch.get_autocast_dtype("cuda")` is float16, of `"cpu"` bfloat16
+"""
+
+from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.protocol.events import Event, Kind
+from amplint.protocol.ledger import Grads, Stage
+from amplint.protocol.precision import Precision
+
+
+def _scales(event: Event) -> bool:
+    """Whether an event shows that losses are scaled, by hand perhaps."""
+    if event.kind is Kind.BACKWARD:
+        return event.scaled is not False or any("scal" in factor for factor in event.factors)
+    return event.kind in (Kind.UNSCALE, Kind.SCALER_STEP, Kind.UPDATE, Kind.DIVIDE)
+
+
+RULE = Rule(
+    tier=Tier.ERROR,
+    message="the forward runs in float16 and the loss is back-propagated without a loss scale: gradients below 3e-08 "
+    "become zero, and small ones lose their digits",
+    advice="back-propagate `scaler.scale(loss)` of a `torch.amp.GradScaler` and step through it, or use bfloat16",
+    when=(
+        Condition(
+            Kind.STEP,
+            grads=Grads.PLAIN,
+            stage=Stage.READY,
+            forward=Precision.FLOAT16,
+        ),
+    ),
+    place=Kind.BACKWARD,
+    because=((Kind.STEP, "the optimizer steps with them here"),),
+    refuted_by=_scales,
+)

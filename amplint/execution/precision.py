@@ -1,0 +1,177 @@
+"""Under which autocast region the program is, and under which one a loss was made.
+
+A region is entered by a `with` statement, an ExitStack, or a decorator. What a model returns remembers the region that
+it ran in, and a loss the region of the forwards that it is computed from. A model that is not of the program may enter
+a region by itself: outside of every region its precision is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from amplint.dialects import DIALECTS
+from amplint.execution.contexts import Autocast, Region
+from amplint.execution.values import (
+    Function,
+    Instance,
+    Loss,
+    Method,
+    Public,
+    Scope,
+    Symbol,
+    Trail,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+from amplint.protocol.precision import LOWER, Precision, together
+
+if TYPE_CHECKING:
+    from amplint.execution.run import Run
+
+_CONTEXTS = {name: device for dialect in DIALECTS for name, device in dialect.autocasts.items()}
+_DTYPES = {
+    "torch.float16": Precision.FLOAT16,
+    "torch.half": Precision.FLOAT16,
+    "torch.bfloat16": Precision.BFLOAT16,
+    "torch.float32": Precision.OFF,
+    "torch.float": Precision.OFF,
+}
+_DEFAULTS = {"cuda": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
+_NEUTRAL = re.compile(r"^(torch|contextlib|open|tempfile|warnings|tqdm|time|threading)\b|no_sync|no_grad|timer|profil")
+_CASTS = re.compile(r"(?i)amp|auto_?cast|ctx|context|precision|half")
+
+
+_MOVES = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
+
+
+def is_autocast(name: str) -> bool:
+    """Whether a public name is one of the autocast classes."""
+    return name in _CONTEXTS
+
+
+def autocast(run: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> Autocast:
+    """The context that a call of an autocast class makes."""
+    device: Value = _CONTEXTS[name]
+    names = ("enabled", "dtype", "cache_enabled") if device else ("device_type", "dtype", "enabled", "cache_enabled")
+    given = {**dict(zip(names, args, strict=False)), **keywords}
+    device = device or given.get("device_type")
+    return Autocast(_kind(device), given.get("dtype"), given.get("enabled", True))
+
+
+def _kind(device: Value) -> str | None:
+    return device.partition(":")[0] if isinstance(device, str) else None
+
+
+def dtype_of(value: Value) -> Precision:
+    """The precision that a dtype names; not known unless it is one of torch's."""
+    return _DTYPES.get(value.name, Precision.UNKNOWN) if isinstance(value, Public) else Precision.UNKNOWN
+
+
+def _region(run: Run, context: Autocast) -> Region:
+    """The region that a context makes when it is entered."""
+    from amplint.execution import arithmetic
+
+    if not arithmetic.truth(run, context.enabled):
+        return Region(Precision.OFF)
+    dtype = arithmetic.resolve(run, context.dtype)
+    if dtype is not None:
+        found = dtype_of(dtype)
+        lowered = found if found in LOWER else Precision.UNKNOWN if found is Precision.OFF else Precision.LOWERED
+        return Region(lowered, context.device)
+    default = Precision.LOWERED if run.defaults_changed else _DEFAULTS.get(context.device or "", Precision.LOWERED)
+    return Region(default, context.device)
+
+
+def enter(run: Run, context: Value) -> None:
+    """Changes the region as entering a context does; what is not known may have made one."""
+    if isinstance(context, Autocast):
+        run.region = _region(run, context)
+        run.entered = run.entered or run.region.precision is not Precision.OFF
+        return
+    text = text_of(context)
+    harmless = isinstance(context, Symbol) and not context.governed and bool(_NEUTRAL.search(text))
+    if context is None or harmless:
+        return
+    if run.region.precision is Precision.OFF or _CASTS.search(text):
+        run.region = Region(Precision.UNKNOWN)
+
+
+@contextmanager
+def kept(run: Run) -> Iterator[None]:
+    """Whatever region is entered inside is left at the end."""
+    before = run.region
+    try:
+        yield
+    finally:
+        run.region = before
+
+
+def decorate(run: Run, function: Function) -> None:
+    """Enters the regions that the decorators of a function make."""
+    from amplint.execution.expressions import evaluate
+
+    for decorator in getattr(function.node, "decorators", ()):
+        value = evaluate(run, function.scope, decorator)
+        if isinstance(value, Autocast):
+            enter(run, value)
+
+
+def of_forward(run: Run, model: Value) -> Precision:
+    """Under which precision a model runs that is called now."""
+    inside = _of_instance(run, model) if isinstance(model, Instance) else getattr(model, "ran", Precision.UNKNOWN)
+    others = run.program.casts or run.program.libraries  # who may enter a region for the model
+    inside = Precision.UNKNOWN if inside is Precision.OFF and others else inside
+    if inside in LOWER:
+        return inside
+    return run.region.precision if run.region.precision is not Precision.OFF else inside
+
+
+def _of_instance(run: Run, model: Instance) -> Precision:
+    """The regions that the methods of a class of the program enter; off if the program speaks of none."""
+    from amplint.execution import attributes
+    from amplint.execution.expressions import evaluate
+
+    forward = attributes.read(run, model, "forward")
+    if not isinstance(forward, Method) or not isinstance(forward.function.node, ir.Function):
+        return Precision.UNKNOWN
+    found: Precision | None = None
+    function = forward.function
+    first = function.node.params[0].name if function.node.params else "self"
+    scope = Scope({first: model}, function.scope, function=function, instance=model)
+    with kept(run):
+        for context in forward.function.node.casts:
+            run.region = Region(Precision.OFF)
+            enter(run, evaluate(run, scope, context))
+            found = run.region.precision if found is None else together(found, run.region.precision)
+    if found is not None:
+        return found
+    return Precision.OFF
+
+
+def of_call(run: Run, function: Symbol) -> Precision:
+    """Under which precision code ran that is not followed; of a model that is moved, what it runs in by itself."""
+    if function.name in _MOVES:
+        return function.ran
+    return run.region.precision if run.region.precision in LOWER else Precision.UNKNOWN
+
+
+def trail_of(run: Run, values: list[Value]) -> Trail:
+    """The beginning of a loss that is computed from some values now."""
+    return Trail(forward=of_loss(run, values))
+
+
+def of_loss(run: Run, values: list[Value]) -> Precision:
+    """Under which precision the forwards ran that a loss is computed from now."""
+    found: Precision | None = None
+    for value in values:
+        ran = value.ran if isinstance(value, Symbol) and value.forward else None
+        ran = value.trail.forward if isinstance(value, Loss) else ran
+        if ran is not None:
+            found = ran if found is None else together(found, ran)
+    if found is not None:
+        return found
+    return run.region.precision if run.region.precision is not Precision.OFF else Precision.UNKNOWN

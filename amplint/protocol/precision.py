@@ -1,0 +1,28 @@
+"""Under which precision something ran: what autocast made of it, as far as that is known."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Precision(Enum):
+    """What autocast makes of the operations that it knows. `UNKNOWN`: whether it is on is not known either."""
+
+    __hash__ = object.__hash__  # members are compared by identity; Enum hashes their names in Python
+
+    OFF = "full precision"
+    FLOAT16 = "float16"
+    BFLOAT16 = "bfloat16"
+    LOWERED = "a lower precision, which is not known"
+    UNKNOWN = "not known"
+
+
+LOWER = frozenset({Precision.FLOAT16, Precision.BFLOAT16, Precision.LOWERED})
+"""Autocast is on."""
+
+
+def together(first: Precision, second: Precision) -> Precision:
+    """The precision of two things as one: what both have, and nothing is known when they differ."""
+    if first is second:
+        return first
+    return Precision.LOWERED if first in LOWER and second in LOWER else Precision.UNKNOWN
