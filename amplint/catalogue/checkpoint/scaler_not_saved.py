@@ -47,7 +47,9 @@ import io
 
 for x, y in loader:
     optimizer.zero_grad()
-    scaler.scale(criterion(model(x), y)).backward()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
     scaler.step(optimizer)
     scaler.update()
 torch.save(model.state_dict(), io.BytesIO())
