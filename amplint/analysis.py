@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 
 from amplint.catalogue import RULES
@@ -18,16 +20,19 @@ from amplint.execution.values import Origin
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness
 from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
+from amplint.flow.home import brought_home
 from amplint.flow.judge import Breach, Trace, judge
 from amplint.flow.loop_places import extent, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, Understood, understood
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
+from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
-from amplint.source.parse import parse
+from amplint.source.parse import Unparsable, parse
+from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import MAX_DEPTH, scout
 
 MAX_RESTARTS = 12
@@ -43,9 +48,25 @@ def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingP
         return []
     with _deep():
         body = Statements(parse(reduced)).module()
-        found = [_finding(breach, filename) for breach in _facts(filename, body, versions)]
-        found += [_finding(breach, filename) for breach in _all_breaches(program(filename, body))]
-    return sorted(set(found), key=lambda finding: finding.order)
+        breaches = [*_facts(filename, body, versions), *_all_breaches(program(filename, body))]
+        found = {_finding(breach) for breach in brought_home(breaches, filename, _own)}
+    return sorted(found, key=lambda finding: finding.order)
+
+
+def _own(filename: str) -> frozenset[tuple[str, Site]]:
+    """What another file is told itself: the rules that are broken in it, and where."""
+    about = os.stat(filename)
+    return _own_then(filename, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=64)
+def _own_then(filename: str, changed: int, size: int) -> frozenset[tuple[str, Site]]:
+    try:
+        reduced = scout(decoded(read(filename, lambda data: True) or b""))
+        found = _all_breaches(program(filename, Statements(parse(reduced)).module())) if reduced is not None else ()
+        return frozenset(breach.key for breach in found if breach.site.path == filename)
+    except (Unparsable, Unreadable):
+        return frozenset()
 
 
 def loops_of(text: str, filename: str) -> list[TrainingLoop]:
@@ -87,8 +108,8 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
 
 
 def program(filename: str, body: tuple[ir.Stmt, ...]) -> ir.Program:
-    """The program of a module, with those of the frameworks that it uses."""
-    return program_of(filename, body, surroundings_of(body))
+    """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
+    return program_of(filename, body, surroundings_of(body), neighbours_of(filename, body))
 
 
 @contextmanager
@@ -165,13 +186,16 @@ def _trace(run: Run, entry: Entry) -> Trace:
     return Trace(run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not entry.complete)
 
 
-def _finding(breach: Breach, filename: str) -> Finding:
+def _finding(breach: Breach) -> Finding:
     rule = RULES[breach.rule]
     severity = Severity.WARNING if breach.mild else Severity.ERROR
-    witness = tuple(Witness(_place(site), what) for site, what in breach.because)
+    here = breach.site.path
+    witness = tuple(
+        Witness(_place(site), what, None if site.path == here else site.path) for site, what in breach.because
+    )
     message = _filled(rule.message, breach.words) + _when(breach.assumed) + _latent(breach.latent)
     advice = _filled(rule.advice, breach.words)
-    return Finding(filename, _place(breach.site), breach.rule, severity, message, advice, witness)
+    return Finding(here, _place(breach.site), breach.rule, severity, message, advice, witness)
 
 
 def _when(assumed: tuple[tuple[str, bool], ...]) -> str:

@@ -152,5 +152,5 @@ TORCH = Dialect(
         get_backoff_factor get_growth_interval set_growth_interval items keys values __repr__ share_memory
         register_step_pre_hook register_step_post_hook register_state_dict_pre_hook param_groups""".split()
     ),
-    words=frozenset({".backward", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}),
+    words=frozenset({".backward", ".zero_grad", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}),
 )

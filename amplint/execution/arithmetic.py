@@ -118,7 +118,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
     from amplint.execution import weights
 
-    left, right = _as_loss(node.op, left), _as_loss(node.op, right)
+    left, right = (_as_loss(node.op, _as_symbol(value)) for value in (left, right))
     if isinstance(left, Loss) or isinstance(right, Loss):
         return weights.with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
@@ -135,6 +135,11 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
         return Symbol(repr(left))
     return _symbolic(run, node, left, right)
+
+
+def _as_symbol(value: Value) -> Value:
+    """A public name that is computed with is a number that is set elsewhere."""
+    return Symbol(value.name.rpartition(".")[2]) if isinstance(value, Public) else value
 
 
 def _as_loss(op: str, value: Value) -> Value:
@@ -307,6 +312,8 @@ def truth(run: Run, value: Value) -> bool:
         return _decided(run, value)
     if isinstance(value, (str, list, tuple, dict, type(None), *NUMBER)):
         return bool(value)
+    if isinstance(value, Public):
+        return run.decide(value.name.lstrip("."), Origin.RUN)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.execution import libraries
+from amplint.execution import libraries, neighbours
 from amplint.execution.arithmetic import resolve
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -51,7 +51,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return found if found is not _MISSING else Symbol(f"{owner.node.name}.{name}")
     if isinstance(owner, Public):
         known = libraries.find(run, f"{owner.name}.{name}")
-        return known if known is not None else Public(f"{owner.name}.{name}")
+        return known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
     if name == "grad" and isinstance(owner, Parameters):
         return Gradient(owner.model)
     if isinstance(owner, Gradient) and name in ("data", "grad"):
@@ -142,7 +142,8 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
             continue
         first = function.node.params[0].name if function.node.params else "self"
         scope = Scope({first: owner}, function.scope, function=function, instance=owner)
-        found = evaluate(run, scope, value)
+        with neighbours.within(run, function.scope):
+            found = evaluate(run, scope, value)
         if isinstance(found, (Optimizer, Scaler, Scheduler, Instance)):
             owner.attributes[name] = found
             break

@@ -84,7 +84,8 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
     if not governed:
         if name.startswith("torch."):
             return _tensor(name, args, keywords)
-        return symbols.call(run, Symbol(name.lstrip("."), Origin.RUN), args, keywords, at)
+        quiet = (run.path, name) in run.program.quiet
+        return symbols.call(run, Symbol(name.lstrip("."), Origin.RUN), args, keywords, at, quiet)
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     return Symbol(f"{name}({inner})", Origin.RUN, governed=True)
 

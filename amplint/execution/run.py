@@ -124,6 +124,7 @@ class Run:
     entered: bool = False
     defaults_changed: bool = False
     cost: int = 0
+    neighbours: dict[str, Scope] = field(default_factory=dict)
     here: Module | None = None
     library_scopes: dict[str, Scope] = field(default_factory=dict)
     keepers: dict[str, Value] = field(default_factory=dict)
@@ -146,6 +147,7 @@ class Run:
         return tuple(
             (
                 event.kind.value,
+                event.site.path,
                 event.site.row,
                 event.optimizer,
                 event.scaled,
@@ -165,6 +167,11 @@ class Run:
         if self.here.library:
             return self.stack[-1] if self.stack else Site(self.program.path, 0)
         return Site(self.here.path, *at)
+
+    @property
+    def path(self) -> str:
+        """The path of the file that the code that runs stands in."""
+        return self.program.path if self.here is None else self.here.path
 
     @property
     def in_library(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods, precision, totals
+from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods, neighbours, precision, totals
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
 from amplint.execution.signals import Returned, Signal
@@ -21,7 +21,6 @@ from amplint.execution.values import (
     Loss,
     Method,
     Origin,
-    Public,
     Scope,
     Symbol,
     Value,
@@ -293,7 +292,7 @@ def _class(run: Run, scope: Scope, node: ir.Class) -> Signal:
 def _import(run: Run, scope: Scope, node: ir.Import) -> Signal:
     if node.name not in scope.names:  # `try: import a; except: import b as a`: the first one stands
         found = libraries.find(run, node.qualified)
-        scope.bind(node.name, found if found is not None else Public(node.qualified))
+        scope.bind(node.name, found if found is not None else neighbours.public(run, node.qualified))
     return None
 
 

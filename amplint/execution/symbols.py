@@ -118,8 +118,13 @@ def _role(name: str, used: frozenset[str]) -> str | None:
     return None
 
 
-def call(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
-    """A call of a symbol, or of an attribute of one: a method of a role, a criterion, a model, or nothing known."""
+def call(
+    run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span, quiet: bool = False
+) -> Value:
+    """A call of a symbol, or of an attribute of one: a method of a role, a criterion, a model, or nothing known.
+
+    `quiet`: it is known to do nothing to what it is handed.
+    """
     owner, _, method = func.text.rpartition(".")
     if owner and method in _METHODS:
         found = _method(run, func, owner, method, args, keywords, at)
@@ -127,7 +132,9 @@ def call(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], 
             return found
     elif owner and method not in TORCH.quiet and role_of(run, Symbol(owner, func.origin)) == "optimizer":
         run.emit(Kind.OPAQUE, at, play(run, Symbol(owner, func.origin, governed=func.governed), "optimizer"))
-    return _plain(run, func, args, keywords, at)
+    if not quiet:
+        hand_over(run, func.text, args, keywords, at)
+    return _plain(run, func, args, keywords)
 
 
 def _method(
@@ -216,8 +223,7 @@ def _plays(run: Run, value: Value) -> str | None:
     return role_of(run, value) if isinstance(value, Symbol) else None
 
 
-def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
-    hand_over(run, func.text, args, keywords, at)
+def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]) -> Value:
     if func.name == "enter_context" and args:
         precision.enter(run, args[0])
         return args[0]

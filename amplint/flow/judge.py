@@ -39,7 +39,7 @@ class Breach:
     """A rule broken at a place, with what was known at the moment that showed it.
 
     `because` is the witness; `assumed` are the choices of conditions without which it does not happen; `latent` are the
-    constants that have to be changed first.
+    constants that have to be changed first; `calls` are the places of the calls that led there, from the outermost.
     """
 
     rule: str
@@ -49,6 +49,7 @@ class Breach:
     because: tuple[tuple[Site, str], ...] = field(default=(), compare=False)
     assumed: tuple[tuple[str, bool], ...] = field(default=(), compare=False)
     latent: tuple[str, ...] = ()
+    calls: tuple[Site, ...] = field(default=(), compare=False)
 
     @property
     def key(self) -> tuple[str, Site]:
@@ -116,7 +117,9 @@ def _breach(rule: Rule, moment: Moment) -> Breach:
     mild = rule.tier is not Tier.ERROR or (rule.milder is not None and rule.milder(moment))
     because = tuple((found.site, what) for kind, what in rule.because if (found := rule.earlier(moment, kind)))
     words = {**moment.event.detail, **(rule.words(moment) if rule.words else {})}
-    return Breach(rule.id, rule.site(moment), mild, words, because)
+    site = rule.site(moment)
+    there = (event.stack for event in (moment.event, *moment.last.values()) if event.site == site)
+    return Breach(rule.id, site, mild, words, because, calls=next(there, moment.event.stack))
 
 
 def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:

@@ -6,6 +6,7 @@ tree that they were read from. `at` is (row, column, end row, end column), count
 
 from __future__ import annotations
 
+from collections import abc
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -378,11 +379,11 @@ class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
     `called`: the functions that another function of the module calls, methods with a dot before their name.
-    `libraries`: the frameworks that it uses.
-    `losses`: the names of what is back-propagated or scaled.
+    `libraries`: the frameworks that it uses. `losses`: the names of what is back-propagated or scaled.
     `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient.
     `varying`: the names that a loop over batches sets anew, other than to a literal.
     `casts`: autocast is used outside the step.
+    `neighbours`: what is taken from other files. `links`: the file and name behind a file's qualified name.
     """
 
     path: str
@@ -394,3 +395,6 @@ class Program:
     varying: frozenset[str] = frozenset()
     losses: frozenset[str] = frozenset()
     casts: bool = False
+    neighbours: abc.Mapping[str, tuple[Stmt, ...]] = field(default_factory=dict)
+    links: abc.Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    quiet: frozenset[tuple[str, str]] = frozenset()  # functions that do nothing to what they are handed

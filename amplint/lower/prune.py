@@ -11,6 +11,7 @@ from typing import Any
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
 from amplint.lower.names import binds, calls, functions, reaches, reads, walk
+from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
 from amplint.lower.relevance import Relevance
 from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
 
@@ -27,16 +28,33 @@ class Surroundings:
     deeds: Deeds = NO_DEEDS
 
 
-def program_of(path: str, body: Body, around: Surroundings = Surroundings()) -> ir.Program:
-    """The program of a module: what matters to the training step, and nothing else."""
-    usage = usage_of(body)
-    deeds = deeds_of(body, usage, around.deeds)
-    pruned = _Pruner(usage, deeds, Relevance(body, usage, deeds, around.words).kept).body(body)
+def program_of(
+    path: str, body: Body, around: Surroundings = Surroundings(), taken: Neighbours | None = None
+) -> ir.Program:
+    """The program of a module and of what it takes from others: what matters to the training step, nothing else."""
+    taken = taken or Neighbours()
+    every = (*body, *by_their_names(taken, body)) if taken.links else body
+    usage = usage_of(every)
+    deeds = deeds_of(every, usage, around.deeds)
+    pruner = _Pruner(usage, deeds, Relevance(every, usage, deeds, around.words, constants_of(taken)).kept)
+    pruned = pruner.body(body)
+    bodies = {file: pruner.body(statements) for file, statements in taken.bodies.items()}
+    idle = {here for here, there in taken.links.items() if is_idle(bodies[there[0]], there[1])}
     called = {name for key, function in functions(body) for name in reaches(function) - {key}}
-    takes = bool(around.libraries) or takes_gradients(body)
-    varying = _varying(pruned)
-    casts, names = _casts(body), frozenset(called)
-    return ir.Program(path, pruned, usage.methods, names, around.libraries, takes, varying, usage.losses, casts)
+    return ir.Program(
+        path,
+        pruned,
+        usage.methods,
+        frozenset(called),
+        around.libraries,
+        takes_gradients=bool(around.libraries) or takes_gradients(every),
+        varying=_varying(pruned),
+        losses=usage.losses,
+        casts=_casts(every),
+        neighbours=bodies,
+        links={here: there for here, there in taken.links.items() if here not in idle},
+        quiet=frozenset(taken.quiet | idle),
+    )
 
 
 def _varying(body: Body) -> frozenset[str]:

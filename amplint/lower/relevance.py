@@ -37,10 +37,17 @@ class Line:
 class Relevance:
     """The statements that stay, by identity, and the names that they read."""
 
-    def __init__(self, body: tuple[ir.Stmt, ...], usage: Usage, deeds: Deeds, words: Set[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        body: tuple[ir.Stmt, ...],
+        usage: Usage,
+        deeds: Deeds,
+        words: Set[str] = frozenset(),
+        asked: Set[str] = frozenset(),
+    ) -> None:
         self.usage, self.deeds = usage, deeds
         self.kept: set[int] = set()
-        self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting}
+        self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked
         self._known = _defined(body) | words
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from amplint.source.reading import Unreadable
 
-_TRAINING = re.compile(
-    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|criterion|accum|\.grad\b|unscale|custom_[fb]wd|\.half\(\)|float16"
+TRAINING = re.compile(
+    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|custom_[fb]wd|\.half\(\)|float16"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
 _DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
@@ -22,10 +22,10 @@ MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
 
 MAX_BRACKETS = 200
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
-_SEEDS = frozenset({"backward"})
+_SEEDS = frozenset({"backward", "zero_grad"})
 _MAKERS = re.compile(r"GradScaler$")
 
 
@@ -43,8 +43,8 @@ def scout(text: str) -> str | None:
         _matters(node, text) for node in ast.walk(tree)
     ):
         return None
-    lines = _LINE.findall(text)
-    for first, last, indent in _blanks(tree, lines, _deciding(tree)):
+    lines = LINE.findall(text)
+    for first, last, indent in blanks(tree, lines, deciding(tree)):
         lines[first] = f"{indent}pass\n"
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     return "".join(lines)
@@ -82,7 +82,10 @@ def _check_depth(tree: ast.Module) -> None:
 
 
 def _matters(node: ast.AST, text: str) -> bool:
-    """Whether a node is a backward, the making of a scaler, or an autocast that is called in a way to look at."""
+    """Whether a node is a backward, the making of a scaler, or an autocast that is called in a way to look at.
+
+    A zeroing is enough: the backward may be in another file.
+    """
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -101,7 +104,7 @@ def _to_look_at(node: ast.Call, text: str) -> bool:
     return isinstance(node.func, ast.Attribute) or "cuda.amp import" not in text
 
 
-def _deciding(tree: ast.Module) -> frozenset[str]:
+def deciding(tree: ast.Module) -> frozenset[str]:
     """The names that a test reads or a loop runs over: a function of such a name may say where a window ends."""
     heads: list[ast.expr] = []
     for node in ast.walk(tree):
@@ -115,14 +118,14 @@ def _deciding(tree: ast.Module) -> frozenset[str]:
     )
 
 
-def _blanks(tree: ast.Module, lines: list[str], deciding: frozenset[str]) -> Iterator[tuple[int, int, str]]:
+def blanks(tree: ast.Module, lines: list[str], told: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function without a word of training in it."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found = _blank(child, lines) if child.name not in deciding else None
+                found = _blank(child, lines) if child.name not in told else None
                 if found is not None:
                     yield found
             elif isinstance(child, (ast.ClassDef, ast.If, ast.Try)):
@@ -134,6 +137,6 @@ def _blank(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> tu
     last = node.end_lineno or node.lineno
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     alone = lines[first].lstrip().startswith(("def ", "async ", "@")) and last - first > 3
-    if not alone or _TRAINING.search("".join(lines[first:last])):
+    if not alone or TRAINING.search("".join(lines[first:last])):
         return None
     return first, last, indent

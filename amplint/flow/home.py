@@ -1,0 +1,29 @@
+"""Breaches that show in a neighbouring file, told in the file that was asked about.
+
+What a file is told depends on nothing but that file and its neighbours on disk, so that it is the same whichever other
+files were named. A mistake that stands in a neighbour and that the neighbour is told itself is left to it; another one
+needs the call from here to be one, and is told at that call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+
+from amplint.flow.judge import Breach
+from amplint.protocol.events import Site
+
+Keys = Collection[tuple[str, Site]]
+
+
+def brought_home(found: Iterable[Breach], path: str, own: Callable[[str], Keys]) -> Iterator[Breach]:
+    """The breaches to tell in a file. `own`: the keys of the breaches that another file is told itself."""
+    for breach in found:
+        if breach.site.path == path:
+            yield breach
+            continue
+        calls = [site for site in breach.calls if site.path == path]
+        if calls and breach.key not in own(breach.site.path):
+            known = any(site == breach.site for site, _ in breach.because)
+            there = () if known else ((breach.site, "it happens here"),)
+            yield replace(breach, site=calls[-1], because=(*breach.because, *there))

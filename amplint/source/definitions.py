@@ -1,0 +1,219 @@
+"""What a neighbouring file defines: found with `ast`, so that LibCST reads no more than what is asked for."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from amplint.source.reading import Unreadable, decoded, read
+from amplint.source.scout import LINE, TRAINING, blanks, deciding, tree_of
+
+MAX_ROWS = 400
+"""Rows of a definition that is still followed."""
+
+_ACTING = re.compile(r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(")
+_LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
+_TORCH_S = re.compile(r"(Optimizer|LRScheduler|_Scheduler|Enum|NamedTuple|TypedDict|Protocol|Dataset|Sampler)$")
+
+Unit = ast.stmt
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The top-level statements of a file by the names that they bind, and the modules whose names it takes over."""
+
+    lines: tuple[str, ...]
+    names: dict[str, tuple[Unit, ...]]
+    stars: tuple[str, ...]
+    changed: frozenset[str]
+
+    def text(self, unit: Unit) -> str:
+        """A statement as it is written, its decorators included."""
+        return "".join(self.lines[_first(unit) : unit.end_lineno])
+
+
+def outline(path: str) -> Outline | None:
+    """The outline of a file, None for what cannot be read or is no Python."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return _outline(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=512)
+def _outline(path: str, changed: int, size: int) -> Outline | None:
+    try:
+        text = _text(path, changed, size)
+        tree = tree_of(text)
+    except Unreadable:
+        return None
+    if tree is None:
+        return None
+    names: dict[str, tuple[Unit, ...]] = {}
+    stars: list[str] = []
+    for unit in tree.body:
+        for name in _bound(unit, stars):
+            names[name] = (*names.get(name, ()), unit)
+    nested = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    return Outline(tuple(LINE.findall(text)), names, tuple(stars), frozenset(nested))
+
+
+@lru_cache(maxsize=512)
+def _text(path: str, changed: int, size: int) -> str:
+    return decoded(read(path, lambda data: True) or b"")
+
+
+def at_a_glance(path: str, name: str, base: bool) -> bool | None:
+    """True: a function that says no word of training; False: nothing to follow; None: only `ast` can tell.
+
+    Most names that a file imports are such, and most files are long.
+    """
+    try:
+        about = os.stat(path)
+        text = _text(path, about.st_mtime_ns, about.st_size)
+    except (OSError, Unreadable):
+        return False
+    if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
+        return None
+    if _ACTING.search(text) or _LOSS.search(text):
+        return None
+    return bool(re.search(rf"^def {re.escape(name)}\b", text, re.M)) and not TRAINING.search(text)
+
+
+def _bound(unit: Unit, stars: list[str]) -> Iterator[str]:
+    """The names that a top-level statement binds, those inside `if` and `try` included."""
+    if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield unit.name
+    elif isinstance(unit, ast.Assign):
+        yield from (target.id for target in unit.targets if isinstance(target, ast.Name))
+    elif isinstance(unit, ast.AnnAssign) and unit.value is not None and isinstance(unit.target, ast.Name):
+        yield unit.target.id
+    elif isinstance(unit, ast.ImportFrom):
+        module = "." * unit.level + (unit.module or "")
+        stars += [module for alias in unit.names if alias.name == "*"]
+        yield from (alias.asname or alias.name for alias in unit.names if alias.name != "*")
+    elif isinstance(unit, ast.Import):
+        yield from (alias.asname or alias.name.partition(".")[0] for alias in unit.names)
+    elif isinstance(unit, (ast.If, ast.Try)) and "__name__" not in ast.dump(getattr(unit, "test", unit))[:200]:
+        handlers = [child for handler in getattr(unit, "handlers", ()) for child in handler.body]
+        for child in (*unit.body, *unit.orelse, *handlers):
+            yield from _bound(child, stars)
+
+
+def handed_on(found: Outline, name: str) -> str | None:
+    """The qualified name that an import of the file gives to `name`, None if the file defines it itself."""
+    for unit in found.names.get(name, ()):
+        for node in ast.walk(unit) if isinstance(unit, (ast.If, ast.Try)) else (unit,):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        module = "." * node.level + (node.module or "")
+                        return f"{module}{'' if module.endswith('.') else '.'}{alias.name}"
+    return None
+
+
+def worth_following(found: Outline, name: str, base: bool) -> bool:
+    """Whether a definition can matter to the training step of a file that imports it. `base`: as a base class."""
+    units = found.names.get(name, ())
+    if len(units) != 1 or name in found.changed:
+        return False
+    (unit,) = units
+    if (unit.end_lineno or 0) - unit.lineno > MAX_ROWS:
+        return False
+    if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        text = found.text(unit)
+        return bool(_ACTING.search(text) or _LOSS.search(text))
+    if isinstance(unit, ast.ClassDef):
+        return _class_matters(found, unit, base)
+    return _is_literal(unit)
+
+
+def is_quiet(found: Outline, name: str) -> bool:
+    """Whether a name is a function that says no word of training: whatever it is handed, it does not train."""
+    units = found.names.get(name, ())
+    return len(units) == 1 and isinstance(units[0], ast.FunctionDef) and not TRAINING.search(found.text(units[0]))
+
+
+def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
+    bases = [ast.unparse(node) for node in unit.bases]
+    if any(_TORCH_S.search(text) for text in bases):
+        return False
+    if base:
+        return True
+    if not (bases or unit.decorator_list) and all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in unit.body):
+        return True  # a class of settings
+    text = found.text(unit)
+    if _ACTING.search(text) or (_LOSS.search(unit.name) and TRAINING.search(text)):
+        return True
+    every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))
+    return any(_ACTING.search(found.text(above)) for above in every)
+
+
+def _is_literal(unit: Unit) -> bool:
+    """Whether a statement assigns a number, a string, a truth or None."""
+    value = getattr(unit, "value", None) if isinstance(unit, (ast.Assign, ast.AnnAssign)) else None
+    if isinstance(value, ast.UnaryOp):
+        value = value.operand
+    return isinstance(value, ast.Constant)
+
+
+def reduced(found: Outline, wanted: Collection[str]) -> str:
+    """The text of the file with the wanted definitions and what they use, all else blank; rows and columns stay."""
+    units = _closure(found, wanted)
+    lines = ["\n"] * len(found.lines)
+    for unit in units:
+        lines[_first(unit) : unit.end_lineno] = found.lines[_first(unit) : unit.end_lineno]
+    module = ast.Module(list(units), [])
+    for first, last, indent in blanks(module, list(found.lines), deciding(module)):
+        lines[first] = f"{indent}pass\n"
+        lines[first + 1 : last] = ["\n"] * (last - first - 1)
+    return "".join(lines)
+
+
+def _closure(found: Outline, wanted: Collection[str]) -> list[Unit]:
+    """The statements that define the wanted names and all that those use, in the order of the file."""
+    waiting, seen, kept = list(wanted), set[str](), dict[int, Unit]()
+    asked = {*wanted, *_bases_of(found, wanted)}
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for unit in found.names.get(name, ()):
+            if id(unit) in kept or not _joins(found, unit, name, asked):
+                continue
+            kept[id(unit)] = unit
+            waiting += [node.id for node in ast.walk(unit) if isinstance(node, ast.Name) and node.id in found.names]
+    return sorted(kept.values(), key=lambda unit: unit.lineno)
+
+
+def _bases_of(found: Outline, names: Iterable[str]) -> Iterator[str]:
+    """The classes of the same file that classes derive from, however far."""
+    waiting, seen = list(names), set[str]()
+    while waiting:
+        for unit in found.names.get(waiting.pop(), ()):
+            for base in getattr(unit, "bases", ()):
+                if isinstance(base, ast.Name) and base.id not in seen:
+                    seen.add(base.id)
+                    waiting.append(base.id)
+                    yield base.id
+
+
+def _joins(found: Outline, unit: Unit, name: str, asked: Collection[str]) -> bool:
+    """Whether a statement is taken along: what cannot matter, what is computed and what something changes is not."""
+    if isinstance(unit, (ast.Assign, ast.AnnAssign)):
+        return _is_literal(unit) and name not in found.changed and len(found.names[name]) == 1
+    if isinstance(unit, ast.ClassDef) and not _class_matters(found, unit, False):
+        return name in asked
+    return (unit.end_lineno or 0) - unit.lineno <= MAX_ROWS
+
+
+def _first(unit: Unit) -> int:
+    """The row, counted from 0, at which a statement begins with its decorators."""
+    decorators = [node.lineno for node in getattr(unit, "decorator_list", ())]
+    return min(unit.lineno, *decorators) - 1 if decorators else unit.lineno - 1

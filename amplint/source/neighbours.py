@@ -1,0 +1,81 @@
+"""Which file an import means: looked for on disk, beside the importing file and above it, never in what is installed.
+
+A name that could mean two files means none, and neither does one of the standard library or of a library that a
+dialect speaks of. What was named on the command line does not matter, so a file by itself has the same neighbours as
+the whole tree.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+from amplint.dialects import GOVERNS
+from amplint.source.discover import shown
+
+LEVELS = 5
+"""Folders above a file in which a project may begin, if nothing marks its beginning."""
+
+_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+_PUBLIC = frozenset(sys.stdlib_module_names) | GOVERNS | {"torch", "numpy"}
+
+Found = tuple[str, tuple[str, ...]]
+"""A file, and what is left of the name: what it should be asked for."""
+
+
+def resolved(importer: str, qualified: str) -> Found | None:
+    """The file of a qualified name as it is written in `importer` (dots before it: relative), if there is just one."""
+    name = qualified.lstrip(".")
+    parts = tuple(name.split(".")) if name else ()
+    level = len(qualified) - len(name)
+    folder = os.path.dirname(os.path.abspath(importer))
+    if level:
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        found = _below(folder, parts)
+        return (shown(found[0]), found[1]) if found and found[0] != os.path.abspath(importer) else None
+    if not parts or parts[0] in _PUBLIC:
+        return None
+    every = {found for root in _roots(folder) if (found := _below(root, parts)) and len(found[1]) < len(parts)}
+    if len(every) != 1:
+        return None
+    file, rest = every.pop()
+    return (shown(file), rest) if file != os.path.abspath(importer) else None
+
+
+def _roots(folder: str) -> Iterator[str]:
+    """The folders from which absolute names may be looked up, nearest first."""
+    package = True
+    for level in range(4 * LEVELS):
+        inside = package
+        package = package and os.path.isfile(os.path.join(folder, "__init__.py"))
+        if level < LEVELS or inside:
+            yield folder
+            yield os.path.join(folder, "src")
+        above = os.path.dirname(folder)
+        if above == folder or (not package and (level >= LEVELS or _begins(folder))):
+            return
+        folder = above
+
+
+def _begins(folder: str) -> bool:
+    """Whether a project begins here."""
+    return any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS)
+
+
+def _below(folder: str, parts: tuple[str, ...]) -> Found | None:
+    """The module that the longest part of a name means below a folder; packages go before modules, as in Python."""
+    for at, part in enumerate(parts):
+        inner, module = os.path.join(folder, part), os.path.join(folder, f"{part}.py")
+        if not os.path.isfile(os.path.join(inner, "__init__.py")) and os.path.isfile(module):
+            return module, parts[at + 1 :]
+        if not os.path.isdir(inner):
+            return _package(folder, parts[at:])
+        folder = inner
+    return _package(folder, ())
+
+
+def _package(folder: str, rest: tuple[str, ...]) -> Found | None:
+    file = os.path.join(folder, "__init__.py")
+    return (file, rest) if os.path.isfile(file) else None

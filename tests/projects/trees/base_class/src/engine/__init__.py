@@ -1,0 +1,2 @@
+from .base import BaseTrainer
+from .mixins import *

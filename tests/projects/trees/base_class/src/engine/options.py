@@ -1,0 +1,1 @@
+ACCUMULATE = 4

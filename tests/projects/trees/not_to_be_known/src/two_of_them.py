@@ -1,0 +1,2 @@
+def step(scaler, optimizer):
+    scaler.unscale_(optimizer)

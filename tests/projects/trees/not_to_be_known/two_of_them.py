@@ -1,0 +1,2 @@
+def step(scaler, optimizer):
+    print("this one does nothing")

@@ -1,0 +1,7 @@
+CLIP = False
+ACCUMULATE = 1
+UNSCALE = True
+
+
+class CFG:
+    unscale = True
