@@ -36,6 +36,7 @@ from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import MAX_DEPTH, scout
 
 MAX_RESTARTS = 12
+_BY_ITSELF = (".backward", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True")
 
 
 def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
@@ -48,7 +49,10 @@ def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingP
         return []
     with _deep():
         body = Statements(parse(reduced)).module()
-        breaches = [*_facts(filename, body, versions), *_all_breaches(program(filename, body))]
+        whole = program(filename, body)
+        if not whole.neighbours and not any(word in text for word in _BY_ITSELF):
+            return []  # it zeroes gradients that nothing of the project makes
+        breaches = [*_facts(filename, body, versions), *_all_breaches(whole)]
         found = {_finding(breach) for breach in brought_home(breaches, filename, _own)}
     return sorted(found, key=lambda finding: finding.order)
 
