@@ -9,13 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runtime_guard.guard import GuardWarning, guard
+    from runtime_guard.guarding import GuardWarning, guard
     from runtime_guard.replay import assert_window_matches_full_batch
     from runtime_guard.violations import ProtocolViolation, Violation
 
 _HOMES = {
-    "guard": "runtime_guard.guard",
-    "GuardWarning": "runtime_guard.guard",
+    "guard": "runtime_guard.guarding",
+    "GuardWarning": "runtime_guard.guarding",
     "ProtocolViolation": "runtime_guard.violations",
     "Violation": "runtime_guard.violations",
     "assert_window_matches_full_batch": "runtime_guard.replay",
@@ -29,5 +29,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = found  # also puts the function in place of the submodule of the same name
+    globals()[name] = found
     return found

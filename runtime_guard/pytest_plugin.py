@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from runtime_guard.guard import guard as Guard
+    from runtime_guard.guarding import guard as Guard
 
 MODES = ("raise", "warn", "record")
 PROPERTY = "runtime_guard"
@@ -47,7 +47,7 @@ def _torch_is_here() -> bool:
 
 
 def _new(mode: str) -> Guard:
-    from runtime_guard.guard import guard
+    from runtime_guard.guarding import guard
 
     return guard(mode=mode)
 

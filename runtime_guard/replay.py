@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from runtime_guard.guard import guard
+from runtime_guard.guarding import guard
 from runtime_guard.normalization import Normalization
 
 Gradient = dict[str, Tensor]

@@ -90,7 +90,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str | None:
-    from runtime_guard.guard import WindowsSeen, guard
+    from runtime_guard.guarding import WindowsSeen, guard
     from runtime_guard.violations import ProtocolViolation
 
     if options.mode:

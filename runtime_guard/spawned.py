@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runtime_guard.guard import guard
+    from runtime_guard.guarding import guard
 
 VARIABLE = "RUNTIME_GUARD_CHILDREN"
 _FOLDER = Path(__file__).parent / "children"
@@ -69,7 +69,7 @@ def begin(known: Sequence[Any] = ()) -> None:
 
     `known`: optimizers that were made before.
     """
-    from runtime_guard.guard import guard
+    from runtime_guard.guarding import guard
 
     told = json.loads(os.environ[VARIABLE])
     begun = Path(told["directory"], f"{os.getpid()}.begun")

@@ -13,7 +13,7 @@ from runtime_guard.report.terminal import confirmed
 from runtime_guard.violations import Violation
 
 if TYPE_CHECKING:
-    from runtime_guard.guard import guard
+    from runtime_guard.guarding import guard
 
 SCHEMA = 1
 

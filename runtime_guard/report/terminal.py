@@ -9,7 +9,7 @@ from runtime_guard import measured
 from runtime_guard.violations import Violation
 
 if TYPE_CHECKING:
-    from runtime_guard.guard import guard
+    from runtime_guard.guarding import guard
 
 
 def summary(of: guard, report: dict[str, Any]) -> str:

@@ -28,6 +28,11 @@ def test_logging_does_not_matter(loop, more):
     assert told(loop.source(statements=tuple(statements))) == told(loop.source())
 
 
+def handed_on(found):
+    """The findings but for those about a scheduler that nobody steps: of one that is handed on that is not said."""
+    return [one for one in found if one[0] != "scheduler-never-stepped"]
+
+
 @some
 @given(loops, st.integers(0, 9), st.integers(1, 5), st.sampled_from(["", EVERYTHING]))
 def test_a_helper_says_what_its_lines_say(loop, start, count, names):
@@ -40,7 +45,7 @@ def test_a_helper_says_what_its_lines_say(loop, start, count, names):
     assume(not any(LINES[name] in line for name in ("forward", "divide") for line in part))  # these bind a name
     helper = f"\n\ndef helper({names}):\n{indent(chr(10).join(part), '    ')}\n\n\n"
     called = loop.source(before=helper, statements=(*before, f"helper({names})", *after))
-    assert told(called) == told(loop.source())
+    assert handed_on(told(called)) == handed_on(told(loop.source()))
 
 
 @some

@@ -104,7 +104,7 @@ def test_a_counter_that_the_gate_resets_says_how_long_the_window_is():
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
-        (LOOP, ir.Shape(backward=True, steps=True)),
+        (LOOP, ir.Shape(backward=True, steps=True, anew=frozenset({"loss"}))),
         ("for x in loader:\n    loss.backward()\n", ir.Shape(backward=True)),
         ("while True:\n    loss.backward()\n", ir.Shape(backward=True)),
         (

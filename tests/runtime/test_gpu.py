@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402 -- torch may be missing
 
 from benchmarks.overhead import SIZES, Training, seconds  # noqa: E402
-from runtime_guard.guard import guard  # noqa: E402
+from runtime_guard.guarding import guard  # noqa: E402
 
 pytestmark = [
     pytest.mark.gpu,

@@ -18,10 +18,15 @@ def parts():
     return model, torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu", init_scale=1024.0)
 
 
+def half_loss(model):
+    with torch.autocast("cpu", dtype=torch.float16):
+        return F.cross_entropy(model(torch.randn(4, 4)), torch.randint(3, (4,)))
+
+
 def clip_scaled(model, optimizer, scaler, batches=2):
     for _ in range(batches):
         optimizer.zero_grad()
-        scaler.scale(F.cross_entropy(model(torch.randn(4, 4)), torch.randint(3, (4,)))).backward()
+        scaler.scale(half_loss(model)).backward()
         clip_grad_norm_(model.parameters(), 1.0)
         scaler.step(optimizer)
         scaler.update()
@@ -29,7 +34,7 @@ def clip_scaled(model, optimizer, scaler, batches=2):
 
 def clip_ignored(model, optimizer, scaler):
     optimizer.zero_grad()
-    scaler.scale(F.cross_entropy(model(torch.randn(4, 4)), torch.randint(3, (4,)))).backward()
+    scaler.scale(half_loss(model)).backward()
     clip_grad_norm_(model.parameters(), 1.0)  # amplint: ignore[clip-before-unscale] -- on purpose
     scaler.step(optimizer)
     scaler.update()
@@ -60,7 +65,7 @@ def test_raise_raises_at_the_end_what_is_known_only_then():
 def test_an_error_of_torch_is_left_alone_and_the_violation_is_recorded():
     model, optimizer, scaler = parts()
     with pytest.raises(RuntimeError, match="already been called"), guard(mode="raise") as found:
-        scaler.scale(F.cross_entropy(model(torch.randn(4, 4)), torch.randint(3, (4,)))).backward()
+        scaler.scale(half_loss(model)).backward()
         scaler.unscale_(optimizer)
         scaler.unscale_(optimizer)
     assert codes(found) == ["repeated-unscale"]
