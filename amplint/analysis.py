@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Tier
-from amplint.catalogue.versions import allows
+from amplint.catalogue.versions import allows, reaches
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.latent import released
 from amplint.execution.run import Again, Model, Run
@@ -129,7 +129,8 @@ def _deep() -> Iterator[None]:
 
 def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]) -> Iterator[Breach]:
     """What the rules say of the facts of the text; some say it of the first place alone."""
-    rules = [rule for rule in RULES.values() if rule.find is not None and allows(versions, rule.since)]
+    judging = [rule for rule in RULES.values() if rule.find is not None]
+    rules = [rule for rule in judging if allows(versions, rule.since) and reaches(versions, rule.begins)]
     said: set[str] = set()
     for fact in sorted([*facts_of(filename, body), *checkpoint_facts(filename, body)], key=lambda fact: fact.site):
         for rule in rules:

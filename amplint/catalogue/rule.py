@@ -95,7 +95,9 @@ class Rule:
     measured at a moment (`moment.event.reading`), in the same way. `hides` are rules that this one makes
     superfluous in the same run. `needs_every_path`: a path on which the event happens without the mistake refutes
     it (False: one path is enough). `once`: the first place in a file is enough. `since`: the library, and its version,
-    that the advice needs: the rule speaks where every version that the project allows has it. `refuted_by`: events that
+    that the advice needs: the rule speaks where every version that the project allows has it. `begins`: the library,
+    and its version, from which on it is a mistake: the rule is silent where the project allows older ones only.
+    `refuted_by`: events that
     refute it wherever they happen, under any choice of run constants: the program has what the rule misses, and decides
     itself when it is needed.
     """
@@ -116,6 +118,7 @@ class Rule:
     needs_every_path: bool = True
     once: bool = False
     since: tuple[str, str] | None = None
+    begins: tuple[str, str] | None = None
     refuted_by: Callable[[Event], bool] | None = None
     id: str = ""
     family: str = ""

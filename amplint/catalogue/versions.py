@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 _BOUND = re.compile(r"(===|==|~=|>=|<=|!=|>|<|\^|~|)\s*v?(\d+(?:\.\d+)*)")
 _LOWER = frozenset({"", "===", "==", "~=", ">=", ">", "^", "~"})
+_PINNED = frozenset({"", "===", "==", "~=", "^"})
 _UPPER = frozenset({"<", "<="})
 
 
@@ -26,6 +27,25 @@ def allows(versions: Mapping[str, str], since: tuple[str, str] | None) -> bool:
         if (bound == "<" and found <= wanted) or (bound == "<=" and found < wanted):
             return False
     return True
+
+
+def reaches(versions: Mapping[str, str], since: tuple[str, str] | None) -> bool:
+    """Whether the newest version of a library that is declared to be allowed has what came with a version of it."""
+    if since is None:
+        return True
+    library, version = since
+    wanted = _numbers(version)
+    return all(_may_be(bound, declared, wanted) for bound, declared in _BOUND.findall(versions.get(library, "")))
+
+
+def _may_be(bound: str, declared: str, wanted: tuple[int, ...]) -> bool:
+    """Whether a bound leaves a version as new as the wanted one; `==4.*` and `~=4.40` leave all of 4."""
+    if bound in _UPPER:
+        found = _numbers(declared)
+        return found > wanted or (bound == "<=" and found == wanted)
+    parts = tuple(map(int, declared.split(".")))
+    kept = {"~=": len(parts) - 1, "^": 1}.get(bound, len(parts))
+    return bound not in _PINNED or parts[:kept] >= wanted[:kept]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from amplint.dialects.accelerate import ACCELERATE
 from amplint.dialects.apex import APEX
 from amplint.dialects.deepspeed import DEEPSPEED
-from amplint.dialects.dialect import Dialect
+from amplint.dialects.dialect import Dialect, Normalization
 from amplint.dialects.fabric import FABRIC
 from amplint.dialects.lightning import LIGHTNING
 from amplint.dialects.torch import TORCH
+from amplint.dialects.transformers import TRANSFORMERS
 
-DIALECTS: tuple[Dialect, ...] = (TORCH, ACCELERATE, APEX, DEEPSPEED, FABRIC, LIGHTNING)
+DIALECTS: tuple[Dialect, ...] = (TORCH, ACCELERATE, APEX, DEEPSPEED, FABRIC, LIGHTNING, TRANSFORMERS)
 
 GOVERNS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.governs)
 """Packages that divide, scale, clip or gate on the user's behalf."""
 
 WORDS: frozenset[str] = frozenset(word for dialect in DIALECTS for word in dialect.words)
 """A file that holds none of these holds no training step that we know."""
+
+TRAINERS: Mapping[str, Normalization] = {
+    name: settled for dialect in DIALECTS for name, settled in dialect.trainers.items()
+}
+"""Classes whose `compute_loss` users override, and who then normalizes the loss."""

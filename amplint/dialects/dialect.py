@@ -21,6 +21,14 @@ class Role(Enum):
     CONTEXT = "context"
 
 
+class Normalization(Enum):
+    """Who normalizes the loss that an override of a trainer's `compute_loss` returns, over the window."""
+
+    MODEL = "the trainer divides by the window, unless the model's `forward` takes `**kwargs`"
+    TOKENS = "nobody: it is due to be normalized by the tokens of the window"
+    SETTLED = "the trainer says so itself, whatever the model"
+
+
 @dataclass(frozen=True)
 class Dialect:
     """The vocabulary of one framework.
@@ -36,8 +44,9 @@ class Dialect:
     public names and what they are called in that program. `adopts`: names that everybody gives to an object of a class
     of it. `spelling`: what it calls its own `backward` and `clip`, for advice. `autocasts`: classes of
     autocast contexts and the device that they are for, None when it is an argument. `plain`: packages whose models
-    enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch no gradient. `words`:
-    a file without any of these has no training step.
+    enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch no gradient.
+    `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `words`: a file without
+    any of these has no training step.
     """
 
     name: str
@@ -51,6 +60,7 @@ class Dialect:
     autocasts: Mapping[str, str | None] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()
+    trainers: Mapping[str, Normalization] = field(default_factory=dict)
     words: frozenset[str] = frozenset()
     behaviour: str = ""
     defines: Mapping[str, str] = field(default_factory=dict)

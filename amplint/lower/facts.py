@@ -12,6 +12,7 @@ from amplint.flow import program as ir
 from amplint.lower.halves import Half, Halves
 from amplint.lower.kept import kept
 from amplint.lower.names import children, last, reads, walk
+from amplint.lower.overrides import Overrides
 from amplint.lower.replicas import replicas_called, replicated
 from amplint.lower.scopes import Scope, names_in
 from amplint.protocol.events import Site
@@ -29,7 +30,7 @@ _CLASS_TESTS = frozenset({"isinstance", "issubclass"})
 def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     """The calls and other mentions of public names in a module, in the order of the text."""
     scope = Scope.of_module(body)
-    found = list(_Reader(path, replicated(body, scope)).suite(body, _Around(scope)))
+    found = list(_Reader(path, body, scope).suite(body, _Around(scope)))
     stays = kept(body, {_span(fact) for fact in found if _SCHEDULES.match(fact.called)})
     for fact in found:
         reads, trains = stays.get(_span(fact), (None, False))
@@ -71,8 +72,9 @@ class _Around:
 class _Reader:
     """Reads the facts of one module, from the outside in."""
 
-    def __init__(self, path: str, replicated: frozenset[str]) -> None:
-        self.path, self.replicated = path, replicated
+    def __init__(self, path: str, body: tuple[ir.Stmt, ...], scope: Scope) -> None:
+        self.path, self.replicated = path, replicated(body, scope)
+        self.overrides = Overrides(path, body)
 
     def suite(self, nodes: Iterable[object], around: _Around) -> Iterator[Fact]:
         for node in nodes:
@@ -96,6 +98,8 @@ class _Reader:
 
     def klass(self, node: ir.Class, around: _Around) -> Iterator[Fact]:
         yield from self.suite((*node.decorators, *node.bases), around)
+        if not around.elsewhere & _ALL:
+            yield from self.overrides.of(node, around.scope)
         yield from self.suite(node.body, around.within(around.scope.inside(node.body, of_class=True)))
 
     def nameless(self, node: ir.Lambda, around: _Around) -> Iterator[Fact]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from amplint.source.reading import Unreadable
 
 TRAINING = re.compile(
-    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|custom_[fb]wd|\.half\(\)|float16"
+    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|\.half\(\)|float16"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
 _DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
@@ -26,6 +26,7 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
 _SEEDS = frozenset({"backward", "zero_grad"})
+_OVERRIDES = frozenset({"compute_loss"})
 _MAKERS = re.compile(r"GradScaler$")
 
 
@@ -82,10 +83,12 @@ def _check_depth(tree: ast.Module) -> None:
 
 
 def _matters(node: ast.AST, text: str) -> bool:
-    """Whether a node is a backward, the making of a scaler, or an autocast that is called in a way to look at.
+    """Whether a node is a backward, the making of a scaler, an autocast to look at, or an override of a loss.
 
     A zeroing is enough: the backward may be in another file.
     """
+    if isinstance(node, ast.ClassDef):
+        return bool(node.bases) and any(getattr(child, "name", "") in _OVERRIDES for child in node.body)
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

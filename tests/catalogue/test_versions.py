@@ -3,7 +3,7 @@
 import pytest
 
 from amplint.analysis import findings_of
-from amplint.catalogue.versions import allows
+from amplint.catalogue.versions import allows, reaches
 
 OLD = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"
 
@@ -36,6 +36,42 @@ def test_all_versions_that_are_allowed_count_and_what_is_not_known_is_new(declar
 def test_what_needs_no_version_is_allowed_everywhere():
     assert allows({"torch": "==1.0"}, None)
     assert allows({}, ("torch", "2.4"))
+
+
+@pytest.mark.parametrize(
+    ("declared", "reached"),
+    [
+        ("", True),
+        (">=4.30", True),
+        (">=4.30,<5", True),
+        ("==4.*", True),
+        ("==4.46.0", True),
+        ("~=4.40", True),
+        ("^4.40", True),
+        ("<=4.46", True),
+        ("<4.46.1", True),
+        ("!=4.46", True),
+        ("==4.45.2", False),
+        ("4.40", False),
+        ("~=4.45.1", False),
+        ("^3.5", False),
+        ("<=4.45", False),
+        (">=4.30,<4.46.0", False),
+    ],
+)
+def test_the_newest_version_that_is_allowed_shows_whether_a_mistake_can_happen(declared, reached):
+    assert reaches({"transformers": declared}, ("transformers", "4.46")) is reached
+
+
+def test_what_began_in_no_version_was_always_there():
+    assert reaches({"transformers": "==1.0"}, None)
+    assert reaches({}, ("transformers", "4.46"))
+
+
+def test_a_mistake_that_no_allowed_version_makes_is_not_told():
+    told = "import transformers\nclass T(transformers.Trainer):\n    def compute_loss(self, model): return 0\n"
+    assert [finding.code for finding in findings_of(told, "train.py")] == ["ignored-num-items-in-batch"]
+    assert findings_of(told, "train.py", {"transformers": ">=4.30,<4.46"}) == []
 
 
 def test_advice_that_an_allowed_version_cannot_follow_is_not_given():

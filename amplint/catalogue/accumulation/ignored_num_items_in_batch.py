@@ -1,0 +1,89 @@
+"""A trainer's `compute_loss` does not take, or does not use, the count over which its loss is due to be normalized.
+
+## What happens
+
+Since transformers 4.46 `Trainer.training_step` calls `compute_loss(model, inputs, num_items_in_batch=...)`: the number
+of labels in the whole window. An override whose signature has no place for it raises a TypeError at the first step.
+
+One that takes it and does not use it returns the mean over its own micro-batch. The Trainer divides by the window only
+where it believes that nobody else did: if the model's `forward` takes `**kwargs`, as that of nearly every language
+model does, and the batches have `labels`, it does not. The gradient is then `gradient_accumulation_steps` times too
+large, and a clip cuts that much more. The same goes for `super().compute_loss(...)` without passing the count on.
+
+## Why it is easy to miss
+
+The loss that is logged grows with `gradient_accumulation_steps`, which looks like a matter of reporting; Adam hides the
+larger gradient, until the clip bites. Under a window of one micro-batch nothing is wrong. In TRL's `SFTTrainer` the
+model takes `**kwargs` for certain, and it is an error; on a plain `Trainer` it depends on the model, and is a warning.
+
+## Example
+
+```python bad whole static-only -- needs transformers
+from transformers import Trainer
+
+
+class DistillationTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):  # expect: ignored-num-items-in-batch
+        outputs = model(**inputs)
+        loss = outputs.loss + self.distance(outputs.logits, inputs)
+        return (loss, outputs) if return_outputs else loss
+```
+
+```python good whole static-only -- needs transformers
+from transformers import Trainer
+
+
+class DistillationTrainer(Trainer):
+    loss_is_scaled_for_ga = False  # a mean over the micro-batch: the Trainer divides it by the window
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        outputs = model(**inputs)
+        loss = outputs.loss + self.distance(outputs.logits, inputs)
+        return (loss, outputs) if return_outputs else loss
+```
+
+## Messages
+
+- `compute_loss() got an unexpected keyword argument 'num_items_in_batch'` (TypeError, transformers 4.46 and later)
+
+## What to do
+
+Take `num_items_in_batch=None` in the signature. Then either normalize by it (a sum over the labels divided by it; times
+`self.accelerator.num_processes` where `average_tokens_across_devices` is on), or pass it on to `super().compute_loss`,
+or say that the loss is a mean over the micro-batch: `loss_is_scaled_for_ga = False` in the class (transformers 5.19 and
+later), `self.model_accepts_loss_kwargs = False` after `super().__init__(...)` (before).
+
+## Source
+
+- `transformers/trainer.py` of transformers 5.23, `training_step` and `compute_loss`
+  (https://github.com/huggingface/transformers/blob/v5.0.0/src/transformers/trainer.py)
+- Fixing gradient accumulation (https://huggingface.co/blog/gradient_accumulation)
+"""
+
+from amplint.catalogue.rule import Rule, Tier
+from amplint.protocol.facts import Fact
+
+_MISSING = {
+    "why": "has no place for `num_items_in_batch`, which the trainer hands over: a TypeError at the first step",
+    "remedy": "take `num_items_in_batch=None`, and normalize by it or pass it on to `super().compute_loss`",
+}
+_IGNORED = {
+    "why": "takes `num_items_in_batch` and does not use it: where the model's `forward` takes `**kwargs` the trainer "
+    "does not divide by the window, and the gradient is `gradient_accumulation_steps` times too large",
+    "remedy": "normalize by it, pass it on to `super().compute_loss`, or declare `loss_is_scaled_for_ga = False`",
+}
+
+
+def _ignored(fact: Fact) -> dict[str, str] | None:
+    if fact.used != "overrides" or not fact.called.endswith(".compute_loss"):
+        return None
+    return {"missing": _MISSING, "ignored": _IGNORED}.get(str(fact.arguments["num_items_in_batch"]))
+
+
+RULE = Rule(
+    tier=Tier.ERROR,
+    message="this `compute_loss` {why}",
+    advice="{remedy}",
+    find=_ignored,
+    begins=("transformers", "4.46"),
+)

@@ -1,0 +1,36 @@
+"""Hugging Face transformers 5.23 and TRL 1.16: the trainers whose `compute_loss` users override.
+
+`Trainer.training_step` hands `num_items_in_batch` to `compute_loss` since 4.46, and since 4.49 divides what comes back
+by the window unless `loss_is_scaled_for_ga` (5.19), or the signature of the model's `forward`, says that the loss is
+normalized over the window already (`transformers/trainer.py`, `trl/trainer/*_trainer.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from amplint.dialects.dialect import Dialect, Normalization
+
+_SETTLED = ("CPO", "DPO", "GRPO", "KTO", "ORPO", "Reward", "RLOO", "Distillation")
+
+
+def _in_trl(names: Iterable[str]) -> Iterator[str]:
+    """The places from which TRL's trainers are imported."""
+    for name in names:
+        yield from (f"trl.{name}Trainer", f"trl.trainer.{name}Trainer")
+        for module in (f"trl.trainer.{name.lower()}_trainer", f"trl.experimental.{name.lower()}"):
+            yield f"{module}.{name}Trainer"
+
+
+TRANSFORMERS = Dialect(
+    name="transformers",
+    trainers={
+        "transformers.Trainer": Normalization.MODEL,
+        "transformers.trainer.Trainer": Normalization.MODEL,
+        "transformers.Seq2SeqTrainer": Normalization.MODEL,
+        "transformers.trainer_seq2seq.Seq2SeqTrainer": Normalization.MODEL,
+        **dict.fromkeys(_in_trl(("SFT", "GKD")), Normalization.TOKENS),
+        **dict.fromkeys(_in_trl(_SETTLED), Normalization.SETTLED),
+    },
+    words=frozenset({"def compute_loss("}),
+)

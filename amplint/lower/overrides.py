@@ -1,0 +1,126 @@
+"""Overrides of a trainer's `compute_loss`: what they do with the count over which the loss is due to be normalized."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from amplint.dialects import TRAINERS
+from amplint.dialects.dialect import Normalization
+from amplint.flow import program as ir
+from amplint.lower.names import last, walk
+from amplint.lower.scopes import Scope
+from amplint.protocol.events import Site
+from amplint.protocol.facts import Fact
+
+COUNT = "num_items_in_batch"
+_SAYS = frozenset(
+    {
+        "loss_is_scaled_for_ga",
+        "model_accepts_loss_kwargs",
+        "accepts_loss_kwargs",
+        "compute_loss_func",
+        "get_batch_samples",
+        "_get_num_items_in_batch",
+    }
+)
+"""A file that names one of these says itself who normalizes."""
+_WINDOWS = frozenset({"gradient_accumulation_steps", "current_gradient_accumulation_steps"})
+_PLAIN = frozenset({"override"})
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """A trainer of the user's own: its classes, the derived one first, and the public class that they stand on."""
+
+    classes: tuple[ir.Class, ...]
+    public: str
+
+    def method(self, name: str) -> ir.Function | None:
+        """The method of the user's own that is called."""
+        found = (node for klass in self.classes for node in klass.body if isinstance(node, ir.Function))
+        return next((node for node in found if node.name == name), None)
+
+
+class Overrides:
+    """The overrides in a module."""
+
+    def __init__(self, path: str, body: Iterable[ir.Stmt]) -> None:
+        self.path = path
+        self.classes: dict[str, ir.Class | None] = {}
+        nodes = [node for statement in body for node in walk(statement)]
+        for node in nodes:
+            if isinstance(node, ir.Class):
+                self.classes[node.name] = None if node.name in self.classes else node
+        self.says = bool(_SAYS & {*map(_named, nodes), *(name for node in nodes for name in _keywords(node))})
+        self.alone = any(_window_of_one(node) for node in nodes)
+
+    def of(self, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
+        """What the `compute_loss` of a class does with the count, if the class is a trainer."""
+        lineage = self._lineage(klass, scope, ())
+        method = next((node for node in klass.body if _is_override(node)), None)
+        if lineage is None or not isinstance(method, ir.Function) or not _steps_as_usual(lineage):
+            return
+        said = _with_the_count(method)
+        usual = TRAINERS[lineage.public]
+        if said == "ignored" and (usual is Normalization.SETTLED or self.says or _divides(lineage)):
+            said = "settled"
+        mild = said == "ignored" and (usual is Normalization.MODEL or self.alone)
+        yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
+
+    def _lineage(self, klass: ir.Class, scope: Scope, derived: tuple[ir.Class, ...]) -> Lineage | None:
+        """None where a base is not known: it may do anything."""
+        chain = (*derived, klass)
+        if len(klass.bases) != 1 or klass in derived:
+            return None
+        base = klass.bases[0]
+        public = scope.qualified(base)
+        if public is not None:
+            return Lineage(chain, public) if public in TRAINERS else None
+        own = self.classes.get(base.name) if isinstance(base, ir.Name) else None
+        return None if own is None else self._lineage(own, scope, chain)
+
+
+def _is_override(node: ir.Stmt) -> bool:
+    plain = isinstance(node, ir.Function) and {last(decorator) for decorator in node.decorators} <= _PLAIN
+    return plain and isinstance(node, ir.Function) and node.name == "compute_loss"
+
+
+def _steps_as_usual(lineage: Lineage) -> bool:
+    """Whether the trainer's own `training_step` runs: it hands over the count, and divides or not."""
+    step = lineage.method("training_step")
+    return step is None or any(
+        isinstance(part, ir.Attr) and part.name == "training_step" and isinstance(part.owner, (ir.Call, ir.Name))
+        for part in walk(step)
+    )
+
+
+def _with_the_count(method: ir.Function) -> str:
+    """`"missing"` from the signature, `"ignored"` in the body, or `"used"`."""
+    by_name = any(param.name == COUNT for param in method.params)
+    rest = next((param.name for param in method.params if param.star == "**"), None)
+    if not by_name and rest is None:
+        return "missing"
+    wanted = COUNT if by_name else rest
+    mentions = (part for statement in method.body for part in walk(statement))
+    used = any(_named(part) == wanted or (isinstance(part, ir.Text) and str(wanted) in part.text) for part in mentions)
+    return "used" if used else "ignored"
+
+
+def _divides(lineage: Lineage) -> bool:
+    """Whether the window is read somewhere in the trainer: it divides by itself, or knows why not."""
+    return any(_named(part) in _WINDOWS for klass in lineage.classes for part in walk(klass))
+
+
+def _named(node: object) -> str:
+    return node.name if isinstance(node, (ir.Name, ir.Attr, ir.Function)) else ""
+
+
+def _keywords(node: object) -> Iterable[str]:
+    return (name for name, _ in node.keywords) if isinstance(node, ir.Call) else ()
+
+
+def _window_of_one(node: object) -> bool:
+    """Whether a call is told that the window is one micro-batch."""
+    given = node.keywords if isinstance(node, ir.Call) else ()
+    return any(name in _WINDOWS and isinstance(value, ir.Const) and value.value == 1 for name, value in given)
