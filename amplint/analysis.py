@@ -13,6 +13,7 @@ from types import MappingProxyType
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Tier
 from amplint.catalogue.versions import allows, reaches
+from amplint.dialects import WORDS
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.latent import released
 from amplint.execution.run import Again, Model, Run
@@ -36,7 +37,7 @@ from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import MAX_DEPTH, scout
 
 MAX_RESTARTS = 12
-_BY_ITSELF = (".backward", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True")
+_BY_ITSELF = WORDS - {".zero_grad"}
 
 
 def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
