@@ -13,7 +13,6 @@ from types import MappingProxyType
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Tier
 from amplint.catalogue.versions import allows, reaches
-from amplint.dialects import WORDS
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.latent import released
 from amplint.execution.run import Again, Model, Run
@@ -33,11 +32,11 @@ from amplint.lower.prune import program_of
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
 from amplint.source.parse import Unparsable, parse
+from amplint.source.prefilter import more_than_zeroing
 from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import MAX_DEPTH, scout
 
 MAX_RESTARTS = 12
-_BY_ITSELF = WORDS - {".zero_grad"}
 
 
 def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
@@ -51,7 +50,7 @@ def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingP
     with _deep():
         body = Statements(parse(reduced)).module()
         whole = program(filename, body)
-        if not whole.neighbours and not any(word in text for word in _BY_ITSELF):
+        if not whole.neighbours and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
         breaches = [*_facts(filename, body, versions), *_all_breaches(whole)]
         found = {_finding(breach) for breach in brought_home(breaches, filename, _own)}

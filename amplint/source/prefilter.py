@@ -19,6 +19,11 @@ def holds_training_words(data: bytes) -> bool:
     return any(word in data for word in _NEEDED)
 
 
+def more_than_zeroing(text: str) -> bool:
+    """Whether a text holds such a word besides `zero_grad`, which alone says nothing."""
+    return any(word in text for word in WORDS if word != ".zero_grad")
+
+
 def holds_comment(data: bytes) -> bool:
     """Whether the bytes may hold a comment that speaks to amplint."""
     return COMMENT in data
