@@ -91,11 +91,11 @@ def _gate_on(path: list[ast.AST], site: Site) -> tuple[Gate | None, bool, bool]:
     in_loop = any(isinstance(node, ast.For | ast.While) for node in path)
     parameters = _parameters(path[0]) if path else frozenset()
     tests = list(_conditions(path))
-    telling = [(node, test) for node, test in tests if _tells(test) or _counts(test, path[0])] or [
+    telling = [(node, test) for node, test in tests if _tells(test) or _counted(test, path[0])] or [
         (node, test) for node, test in tests if _compares(test)
     ]
     for node, test in telling[:1]:
-        names, remainder = frozenset(_names(test)), next(_remainders(test), None)
+        names, remainder = frozenset(_names(test)), next(_remainders(test), None) or _counted(test, path[0])
         length = ast.unparse(remainder.right) if remainder is not None else None
         place = Site(site.path, node.lineno, node.col_offset + 1 if site.column else 0)
         return Gate(place, length, False if _at_zero(test) else None), bool(names) and names <= parameters, in_loop
@@ -121,17 +121,17 @@ def _tells(test: ast.expr) -> bool:
     return next(_remainders(test), None) is not None or any(_BOUNDARY.search(name) for name in _names(test))
 
 
-def _counts(test: ast.expr, scope: ast.AST) -> bool:
-    """Whether a test is a flag, or its opposite, that one statement of the function computes from a remainder."""
+def _counted(test: ast.expr, scope: ast.AST) -> ast.BinOp | None:
+    """The remainder from which one statement of the function computes a flag that is the test, or its opposite."""
     flag = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
     if not isinstance(flag, ast.Name):
-        return False
+        return None
     made = [
         node.value
         for node in ast.walk(scope)
         if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == flag.id for to in node.targets)
     ]
-    return len(made) == 1 and next(_remainders(made[0]), None) is not None
+    return next(_remainders(made[0]), None) if len(made) == 1 else None
 
 
 def _compares(test: ast.expr) -> bool:

@@ -45,7 +45,7 @@ Stack = tuple[Site, ...]
 __all__ = ["Recorder", "Stack", "calling_frame"]
 
 _CALLS = frozenset({Kind.CREATE, Kind.UNSCALE, Kind.ZERO_GRAD, *STEPS})  # in which the user names the optimizer
-_GATED = frozenset({Kind.ZERO_GRAD, *STEPS})
+_GATED = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 _BLANK = Event(Kind.CREATE, Site("", 0))
 _FIRST_PASSES = 8
 
@@ -123,7 +123,7 @@ class Recorder:
         """The gate in the source; where there is none, what happens may show that there is one."""
         gate = self._gates.of(event.step_of_program)
         ledger = self.state.ledgers.get(event.optimizer or "")
-        if gate is not None or ledger is None:
+        if gate is not None or ledger is None or event.kind is Kind.BACKWARD:
             return gate
         window, backward = ledger.window, self.state.last.get(event.optimizer or "", {}).get(Kind.BACKWARD)
         if event.kind in STEPS:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType, ModuleType
 
 from amplint.catalogue.accumulation import (
+    backward_only_at_boundary,
     double_loss_division,
     dropped_tail_window,
     early_first_window,
@@ -123,6 +124,7 @@ _MODULES: tuple[ModuleType, ...] = (
     zero_grad_before_step,
     missing_zero_grad,
     step_per_micro_step,
+    backward_only_at_boundary,
     missing_step,
     early_first_window,
     dropped_tail_window,

@@ -76,12 +76,25 @@ def _measured_sum(moment: Moment) -> str | None:
 
 def divided_alone(moment: Moment) -> bool:
     """Whether a loss divided by the window is stepped on at once, window after window."""
+    return moment.ledger.window.steps > 1 and _divided_alone(moment)
+
+
+def _divided_alone(moment: Moment) -> bool:
     window = moment.ledger.window
     backward = moment.last.get(Kind.BACKWARD)
-    if backward is None or "divisor" not in backward.detail or backward.detail.get("guarded") or window.steps < 2:
+    if backward is None or "divisor" not in backward.detail or backward.detail.get("guarded"):
         return False
     alone = window.longest == 1
     return alone and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
+
+
+def gated_alone(moment: Moment) -> bool:
+    """Whether a loss divided by the window is back-propagated under the gate of the step, again and again."""
+    backward = moment.last.get(Kind.BACKWARD)
+    step, own = moment.event.gate, backward.gate if backward is not None else None
+    if step is None or own is None or own.length is None or own.length != step.length:
+        return False
+    return _divided_alone(moment)
 
 
 def stepping_words(moment: Moment) -> dict[str, str]:

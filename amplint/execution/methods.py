@@ -187,6 +187,7 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
 def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     """The backward of a loss."""
     trail = loss.trail
+    loss = totals.summed(loss)
     trail.backed = True
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None

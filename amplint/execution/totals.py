@@ -48,6 +48,15 @@ def _bounded(run: Run, target: ir.Expr) -> bool:
     return not isinstance(target, ir.Name) or any(target.name in shape.anew for shape in inside)
 
 
+def summed(loss: Loss) -> Loss:
+    """A loss that is back-propagated, with the weight of all the micro-steps whose losses it is the sum of."""
+    parts = _parts(loss.trail)
+    births = len({part.born for part in parts})
+    if births < 2 or loss.weight is None:
+        return loss
+    return replace(loss, weight=None if any(part.passed for part in parts) else loss.weight * births)
+
+
 def spent(run: Run, trail: Trail, at: ir.Span) -> None:
     """Tells of a backward of losses, and of totals that need their graphs for it."""
     for part in _parts(trail):

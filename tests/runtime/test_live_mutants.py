@@ -1,4 +1,7 @@
-"""Every one-step mutant of a legal window, executed: torch refuses it, the guard finds it, or it is listed."""
+"""Every one-step mutant of a legal window, executed: torch refuses it, the guard finds it, or it is listed.
+
+The script is run with all of them, every other style with a share.
+"""
 
 import pytest
 
@@ -8,16 +11,17 @@ from tests.mutants.test_mutants import NOT_KNOWN_INSIDE, SILENT
 from tests.mutants.windows import LEGAL, STYLES, mutants
 from tests.runtime.live import guarded
 
-ALL = [
-    pytest.param(window, name, step, id=f"{window}: {name}")
-    for window, legal in LEGAL.items()
-    for name, step in mutants(legal)
-]
+ALL = [(window, name, step) for window, legal in LEGAL.items() for name, step in mutants(legal)]
+OTHERS = tuple(style for style in STYLES if style != "script")
+SHARE = 24  # every style runs each twenty-fourth mutant, and each begins at another one
+CHOSEN = [("script", *one) for one in ALL]
+CHOSEN += [(style, *one) for at, style in enumerate(OTHERS) for one in ALL[at::SHARE]]
+PARAMS = [pytest.param(*one, id=f"{one[0]}: {one[1]}: {one[2]}") for one in CHOSEN]
 
 
-def found(step, folder):
+def found(step, style, folder):
     """The rules that the guard names, those off by default left out; None where torch or Python refuses the program."""
-    source, run = STYLES["script"](step)
+    source, run = STYLES[style](step)
     try:
         codes = {one.code for one in guarded(source + run, folder).violations}
     except (AssertionError, NameError, RuntimeError):
@@ -25,14 +29,15 @@ def found(step, folder):
     return {code for code in codes if RULES[code].tier is not Tier.OPT_IN}
 
 
+@pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("window", LEGAL)
-def test_a_legal_window_is_silent(window, tmp_path):
-    assert found(LEGAL[window], tmp_path) == set()
+def test_a_legal_window_is_silent(window, style, tmp_path):
+    assert found(LEGAL[window], style, tmp_path) == set()
 
 
-@pytest.mark.parametrize(("window", "name", "step"), ALL)
-def test_a_mutant_is_refused_or_found_or_listed(window, name, step, tmp_path):
-    codes = found(step, tmp_path)
+@pytest.mark.parametrize(("style", "window", "name", "step"), PARAMS)
+def test_a_mutant_is_refused_or_found_or_listed(style, window, name, step, tmp_path):
+    codes = found(step, style, tmp_path)
     if codes and all(RULES[code].needs_a_run for code in codes):
         return
     if {name, f"{window}: {name}"} & {*SILENT, *NOT_KNOWN_INSIDE}:  # the run is too short for those
