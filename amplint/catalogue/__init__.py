@@ -46,6 +46,14 @@ from amplint.catalogue.clipping import (
     clip_raises_on_overflow,
     scaled_gradient_norm,
 )
+from amplint.catalogue.distributed import (
+    forward_bypasses_ddp,
+    forward_outside_no_sync,
+    fsdp_local_clip,
+    fsdp_plain_scaler,
+    missing_no_sync,
+    no_sync_on_boundary,
+)
 from amplint.catalogue.framework import (
     bypassed_framework_backward,
     bypassed_framework_clip,
@@ -142,6 +150,12 @@ _MODULES: tuple[ModuleType, ...] = (
     scheduler_on_skipped_step,
     scaler_not_saved,
     scaler_not_restored,
+    missing_no_sync,
+    no_sync_on_boundary,
+    forward_outside_no_sync,
+    forward_bypasses_ddp,
+    fsdp_local_clip,
+    fsdp_plain_scaler,
 )
 
 

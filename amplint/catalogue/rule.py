@@ -15,6 +15,7 @@ from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
 from amplint.protocol.ledger import FINITE, Ledger
+from amplint.protocol.ranks import Sharing
 from amplint.protocol.state import Moment
 from amplint.protocol.total import Total
 from amplint.protocol.window import Window
@@ -75,6 +76,8 @@ def _reader(part: str) -> Callable[[Moment], Any]:
         return lambda moment: getattr(moment.ledger.window, part)
     if part in Ledger.__dataclass_fields__:
         return lambda moment: getattr(moment.ledger, part)
+    if part in Sharing.__dataclass_fields__:
+        return lambda moment: getattr(moment.ledger.sharing, part)
     if part in Cadence.__dataclass_fields__:
         return lambda moment: getattr(moment.cadence, part)
     if part in Total.__dataclass_fields__:

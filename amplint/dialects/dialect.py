@@ -8,6 +8,7 @@ from enum import Enum
 
 from amplint.dialects.schedules import Schedule
 from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
 
 
 class Role(Enum):
@@ -38,6 +39,7 @@ class Dialect:
     events. `schedules`: per constructor, what its arguments count. `losses`: functions that return a loss, averaged
     over the batch unless `reduction` says otherwise.
     `transparent`: wrappers that hand their first argument through (progress bars, `enumerate` has a place of its own).
+    `wrappers`: what wraps a model for several processes.
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
     `behaviour`: the name of a file in this folder that says what the framework does, as a small Python program that is
     never executed by Python: the static half runs it on its model, together with the user's code. `defines`: qualified
@@ -56,6 +58,7 @@ class Dialect:
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     losses: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
+    wrappers: Mapping[str, Wrapper] = field(default_factory=dict)
     governs: frozenset[str] = frozenset()
     autocasts: Mapping[str, str | None] = field(default_factory=dict)
     plain: tuple[str, ...] = ()

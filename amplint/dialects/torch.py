@@ -5,6 +5,7 @@ from __future__ import annotations
 from amplint.dialects.dialect import Dialect, Role
 from amplint.dialects.schedules import TORCH_SCHEDULES, TRANSFORMERS_SCHEDULES
 from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
 
 _SCALERS = (
     "torch.amp.GradScaler",
@@ -106,12 +107,16 @@ TORCH = Dialect(
             "rich.progress.track",
             "torch.nn.DataParallel",
             "torch.nn.parallel.DataParallel",
-            "torch.nn.parallel.DistributedDataParallel",
-            "torch.nn.parallel.distributed.DistributedDataParallel",
             "torch.compile",
             "torch.optim.swa_utils.AveragedModel",
         }
     ),
+    wrappers={
+        "torch.nn.parallel.DistributedDataParallel": Wrapper.DDP,
+        "torch.nn.parallel.distributed.DistributedDataParallel": Wrapper.DDP,
+        "torch.distributed.fsdp.FullyShardedDataParallel": Wrapper.SHARDED,
+        "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel": Wrapper.SHARDED,
+    },
     governs=frozenset(
         {
             "accelerate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.execution import libraries, neighbours
+from amplint.execution import libraries, neighbours, ranks
 from amplint.execution.arithmetic import resolve
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -67,6 +67,8 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
     """An attribute of something that is not known: a gradient, a mean loss that a model returned, or another symbol."""
     if name == "grad":
         return Gradient(None)
+    if (known := ranks.attribute(owner, name)) is not None:
+        return known
     if owner.forward and name == "loss":
         return Loss(Fraction(1), trail=Trail(forward=owner.ran))
     governed = owner.governed or owner.name in _FRAMEWORKS
@@ -77,6 +79,7 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
 def write(run: Run, owner: Value, name: str, value: Value) -> None:
     """`owner.name = value`."""
     owner = resolve(run, owner)
+    ranks.switch(run, owner, name, value)
     if isinstance(owner, Instance):
         owner.attributes[name] = value
     elif isinstance(owner, Class):
@@ -86,6 +89,8 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
 
 
 def _of_instance(run: Run, owner: Instance, name: str) -> Value:
+    if (known := ranks.attribute(owner, name)) is not None:
+        return known
     if name in owner.attributes:
         return owner.attributes[name]
     found = _in_class(owner.klass, name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from amplint.dialects.dialect import Role
-from amplint.execution import arithmetic, attributes, builtins, libraries, methods, precision, public, symbols
+from amplint.execution import arithmetic, attributes, builtins, libraries, methods, precision, public, ranks, symbols
 from amplint.execution.contexts import Partial
 from amplint.execution.run import ANY_LENGTH, MAX_DEPTH, Run
 from amplint.execution.signals import Returned
@@ -99,6 +99,7 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
             if name == "forward" and not symbols.is_loss_name(instance.klass.node.name):
                 continue
             return invoke(run, found, args, keywords, at)
+    ranks.forward(run, instance, args, at)
     return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=precision.of_forward(run, instance))
 
 

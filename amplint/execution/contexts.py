@@ -1,11 +1,13 @@
-"""Autocast contexts, as values of a program."""
+"""Autocast and `no_sync` contexts, as values of a program, and what is open of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from amplint.execution.values import Value
+from amplint.flow import program as ir
 from amplint.protocol.precision import Precision
+from amplint.protocol.ranks import Wrapper
 
 
 @dataclass(frozen=True)
@@ -32,3 +34,34 @@ class Partial:
     function: Value
     args: tuple[Value, ...]
     keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class NoSync:
+    """`model.no_sync()`, not entered yet."""
+
+    model: str
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A forward of a wrapped model. `held`: its gradients are not to be reduced."""
+
+    model: str
+    wrapper: Wrapper
+    held: bool
+    at: ir.Span
+
+
+@dataclass
+class Ranks:
+    """What a run knows of its other processes.
+
+    `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand. `forwards`: since
+    the backward before; `spent`: the next forward begins anew.
+    """
+
+    held: frozenset[str] = frozenset()
+    off: set[str] = field(default_factory=set)
+    forwards: list[Forward] = field(default_factory=list)
+    spent: bool = False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, attributes, libraries, symbols, totals
+from amplint.execution import arithmetic, attributes, libraries, ranks, symbols, totals
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -120,7 +120,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     elif name == "unscale_":
         run.emit(Kind.UNSCALE, at, optimizer, owner)
     elif name == "step":
-        run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_closure(owner, args, keywords))
+        run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_stepping(owner, args, keywords))
     elif name == "update":
         if not args and not keywords:
             run.emit(Kind.UPDATE, at, None, owner)
@@ -129,12 +129,13 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     return Symbol(f"{owner.key}.{name}()", Origin.DATA)
 
 
-def _closure(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
-    """Whether torch's own scaler is handed a closure, and how."""
+def _stepping(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
+    """Of torch's own scaler: whether it is handed a closure, and how; whether it knows of other ranks."""
+    alone = {"ranks": "alone"} if scaler.known and not scaler.sharded else {}
     if scaler.known and "closure" in keywords:
-        return {"closure": "by keyword"}
+        return {"closure": "by keyword", **alone}
     handed = args[1] if scaler.known and len(args) > 1 else None
-    return {"closure": "by position"} if isinstance(handed, (Function, Method)) else {}
+    return {"closure": "by position", **alone} if isinstance(handed, (Function, Method)) else alone
 
 
 def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
@@ -202,6 +203,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         factors=loss.factors,
         detail=detail,
         forward=trail.forward,
+        **ranks.backward(run, at),
     )
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:
         run.emit(Kind.DISCARD, trail.scaled)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
-from amplint.execution.contexts import Autocast, Region
+from amplint.execution.contexts import Autocast, NoSync, Region
 from amplint.execution.values import (
     Function,
     Instance,
@@ -92,6 +92,8 @@ def enter(run: Run, context: Value) -> None:
         run.region = _region(run, context)
         run.entered = run.entered or run.region.precision is not Precision.OFF
         return
+    if isinstance(context, NoSync):
+        return
     text = text_of(context)
     harmless = isinstance(context, Symbol) and not context.governed and bool(_NEUTRAL.search(text))
     if context is None or harmless:
@@ -102,12 +104,12 @@ def enter(run: Run, context: Value) -> None:
 
 @contextmanager
 def kept(run: Run) -> Iterator[None]:
-    """Whatever region is entered inside is left at the end."""
-    before = run.region
+    """Whatever region, or `no_sync` of a model, is entered inside is left at the end."""
+    before, held = run.region, run.ranks.held
     try:
         yield
     finally:
-        run.region = before
+        run.region, run.ranks.held = before, held
 
 
 def decorate(run: Run, function: Function) -> None:

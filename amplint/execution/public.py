@@ -10,7 +10,7 @@ from typing import Any
 
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.dialect import Role
-from amplint.execution import horizon, methods, precision, symbols
+from amplint.execution import horizon, methods, precision, ranks, symbols
 from amplint.execution.contexts import Partial, Region
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -32,6 +32,7 @@ from amplint.execution.values import (
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
+from amplint.protocol.ranks import Wrapper
 
 Keywords = dict[str, Value]
 
@@ -66,11 +67,13 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if role is not None:
         return _made(run, role, name, args, keywords, at)
     if name in _EVENTS:
-        return _event(run, _EVENTS[name], args, keywords, at)
+        return _event(run, name, args, keywords, at)
     if name in _LOSSES:
         return symbols.loss_of(run, _criterion(keywords), [*args, *keywords.values()])
     if name in _TRANSPARENT:
         return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
+    if ranks.wraps(name):
+        return ranks.wrap(name, args, keywords)
     if precision.is_autocast(name):
         return precision.autocast(run, name, args, keywords)
     special = _SPECIAL.get(name)
@@ -117,7 +120,8 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     first = keywords.get("init_scale", next((value for value in args if not isinstance(value, str)), None))
     begins = not run.assumed and not (isinstance(first, Symbol) and first.origin in _FROM)
     maker = (*run.stack, run.site(at)) if begins else ()
-    made = Scaler(run.name("scaler"), keywords.get("enabled", True), known=True, maker=maker)
+    sharded = name.endswith("ShardedGradScaler")
+    made = Scaler(run.name("scaler"), keywords.get("enabled", True), known=True, maker=maker, sharded=sharded)
     run.emit(Kind.SCALER_CREATED, at, scaler=made)
     return made
 
@@ -159,7 +163,7 @@ def _models(value: Value) -> frozenset[str]:
     return frozenset()
 
 
-def _event(run: Run, kind: Kind, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     handed = args[0] if args else keywords.get("parameters")
     models = _models(handed)
     if isinstance(handed, Parameters) and handed.once is not None:
@@ -175,7 +179,8 @@ def _event(run: Run, kind: Kind, args: list[Value], keywords: Keywords, at: ir.S
     detail = {"limit": text_of(limit)} if limit is not None else {}
     if (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
         detail["raises"] = "yes"
-    run.emit(kind, at, optimizer, detail=detail)
+    wrapper = ranks.clipped(handed) if "norm" in name else Wrapper.NONE  # a value can be clipped shard by shard
+    run.emit(_EVENTS[name], at, optimizer, detail=detail, wrapper=wrapper)
     return Symbol("norm", Origin.DATA)
 
 
@@ -205,6 +210,16 @@ def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     if args and isinstance(args[0], Public) and precision.is_autocast(args[0].name):
         return Partial(args[0], tuple(args[1:]), tuple(keywords.items()))
     return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
+
+
+def _spawn(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`spawn(f, args=(a, b))`: a call `f(rank, a, b)` in every process, of which this is one."""
+    from amplint.execution.calls import invoke
+
+    given = args[1] if len(args) > 1 else keywords.get("args", ())
+    if args and isinstance(given, tuple):
+        invoke(run, args[0], [Symbol("rank"), *given], {}, at)
+    return Symbol("None")
 
 
 def _defaults(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -239,6 +254,8 @@ _SPECIAL: dict[str, Any] = {
     "torch.set_autocast_cpu_dtype": _defaults,
     "torch.set_autocast_enabled": _switched,
     "functools.partial": _partial,
+    "torch.multiprocessing.spawn": _spawn,
+    "torch.multiprocessing.spawn.spawn": _spawn,
     "itertools.cycle": _cycle,
     "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy", Origin.OPAQUE),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution.contexts import Region
+from amplint.execution.contexts import Ranks, Region
 from amplint.execution.values import Module, Optimizer, Origin, Scaler, Scheduler, Scope, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
@@ -122,6 +122,7 @@ class Run:
     loops: list[ir.Shape] = field(default_factory=list)
     region: Region = field(default=Region(Precision.OFF))
     entered: bool = False
+    ranks: Ranks = field(default_factory=Ranks)
     defaults_changed: bool = False
     cost: int = 0
     neighbours: dict[str, Scope] = field(default_factory=dict)

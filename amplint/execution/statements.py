@@ -7,7 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, libraries, loops, methods, neighbours, precision, totals
+from amplint.execution import (
+    arithmetic,
+    attributes,
+    calls,
+    libraries,
+    loops,
+    methods,
+    neighbours,
+    precision,
+    ranks,
+    totals,
+)
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
 from amplint.execution.signals import Returned, Signal
@@ -246,6 +257,7 @@ def _with(run: Run, scope: Scope, node: ir.With) -> Signal:
     run.without_graph += without
     with precision.kept(run):
         precision.enter(run, context)
+        ranks.enter(run, context)
         signal = execute(run, scope, node.body)
     run.without_graph -= without
     if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):

@@ -8,7 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, precision
+from amplint.execution import arithmetic, precision, ranks
+from amplint.execution.contexts import NoSync
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     Criterion,
@@ -134,7 +135,7 @@ def call(
         run.emit(Kind.OPAQUE, at, play(run, Symbol(owner, func.origin, governed=func.governed), "optimizer"))
     if not quiet:
         hand_over(run, func.text, args, keywords, at)
-    return _plain(run, func, args, keywords)
+    return _plain(run, func, args, keywords, at)
 
 
 def _method(
@@ -142,9 +143,11 @@ def _method(
 ) -> Value:
     from amplint.execution import methods
 
-    symbol = Symbol(owner, func.origin, 0, func.forward, func.governed, ran=func.ran)
+    symbol = Symbol(owner, func.origin, 0, func.forward, func.governed, ran=func.ran, wrapper=func.wrapper)
     if method in HOOKS:
         run.hooked = True
+    if method == "no_sync" and not symbol.governed and not args:
+        return NoSync(owner)
     if method in ("chunk", "split"):
         return _parts(run, symbol, args)
     if method == "backward":
@@ -163,7 +166,7 @@ def _method(
         run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)))
         return Symbol("norm", Origin.DATA)
     if method in ("parameters", "named_parameters"):
-        return Parameters(text_of(symbol), Once())
+        return Parameters(text_of(symbol), Once(), symbol.wrapper)
     if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
         return _reduced(run, symbol, method)
     return None
@@ -173,7 +176,7 @@ HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumul
 
 
 _METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "zero_grad", "scale"}
-_METHODS |= {"unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
+_METHODS |= {"no_sync", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
 
 
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
@@ -204,7 +207,7 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
     run.loop_gate = None
-    run.emit(Kind.BACKWARD, at, scaled=_scaled(symbol), forward=symbol.ran)
+    run.emit(Kind.BACKWARD, at, scaled=_scaled(symbol), forward=symbol.ran, **ranks.backward(run, at))
     return Symbol("None")
 
 
@@ -223,9 +226,12 @@ def _plays(run: Run, value: Value) -> str | None:
     return role_of(run, value) if isinstance(value, Symbol) else None
 
 
-def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]) -> Value:
+def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    if not _HARMLESS.search(func.name) and func.name not in TORCH.quiet:
+        ranks.forward(run, func, [*args, *keywords.values()], at)
     if func.name == "enter_context" and args:
         precision.enter(run, args[0])
+        ranks.enter(run, args[0])
         return args[0]
     if _CRITERION.search(func.name) and func.name != "backward":
         divides = any(

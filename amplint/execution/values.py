@@ -15,6 +15,7 @@ from typing import Any
 from amplint.flow import program as ir
 from amplint.protocol.events import Site
 from amplint.protocol.precision import Precision
+from amplint.protocol.ranks import Wrapper
 
 Value = Any
 
@@ -33,7 +34,8 @@ class Symbol:
 
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
-    counts (`batches`, `divided` by the window). `ran`: under which precision a forward ran, or a model runs by itself.
+    counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or that a model has by itself, and
+    `wrapper` what wraps it.
     """
 
     text: str
@@ -43,6 +45,7 @@ class Symbol:
     governed: bool = False
     tags: frozenset[str] = frozenset()
     ran: Precision = field(default=Precision.UNKNOWN, compare=False)
+    wrapper: Wrapper = field(default=Wrapper.NONE, compare=False)
 
     @property
     def name(self) -> str:
@@ -116,8 +119,7 @@ class Remainder(int):
 class Gated:
     """A truth that says whether this micro-step is the boundary of a window.
 
-    `site`: the call that passed it on. `restarts`: its counter is an index over the batches. `assumed`: where its
-    counter starts is not known.
+    `site`: the call that passed it on. `restarts`: its counter is an index over the batches; `assumed`: from where?
     """
 
     value: bool
@@ -141,9 +143,8 @@ class Trail:
     """What has happened to a loss and everything derived from it.
 
     `divided`, `scaled`: where a divided, a scaled copy was made; `scaled_used`: a scaled copy was back-propagated.
-    `born`: the micro-step that it belongs to. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails
-    of what it is the sum of. `kept`: the places where losses of several micro-steps were added up in it.
-    `forward`: under which precision the forward ran.
+    `born`: its micro-step. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails of its terms.
+    `kept`: where losses of several micro-steps were added up in it. `forward`: its precision.
     """
 
     backed: bool = False
@@ -162,8 +163,8 @@ class Loss:
     """A loss: the factor between the criterion's mean and it, None when not known.
 
     `divisor`: the window that it was divided by; `over`: what it was divided by instead. `of`: what a criterion that is
-    known was given; `summed`: it adds up over the batch.
-    `attached`: it certainly carries its graph. `raw`: what a function that was not followed returned, perhaps no mean.
+    known was given; `summed`: it adds up over the batch. `attached`: it certainly carries its graph. `raw`: a function
+    that was not followed returned it, perhaps no mean.
     """
 
     weight: Fraction | None
@@ -200,19 +201,19 @@ class Scaler:
     """A gradient scaler. `enabled` is decided when it is first used.
 
     `known`: torch's own, so that what its methods do is known. `maker`: where it was made, () when not known or when
-    its state does not begin there.
+    its state does not begin there. `sharded`: it makes the ranks agree on what is skipped.
     """
 
     key: str
     enabled: Value = True
     known: bool = False
     maker: tuple[Site, ...] = ()
+    sharded: bool = False
 
 
 @dataclass(eq=False)
 class Scheduler:
-    """A learning-rate scheduler, the optimizer that it drives, the schedulers that it steps itself, and what was said
-    of it when it was made."""
+    """A learning-rate scheduler, its optimizer, the schedulers that it steps itself, and what was said of it."""
 
     key: str
     optimizer: Optimizer | None = None
@@ -230,13 +231,11 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a model, by the model's canonical text; None when not known.
-
-    `once`: they are an iterator, which can be gone through once.
-    """
+    """The parameters of a model (its text, or None) and its `wrapper`; `once`: an iterator, gone through once."""
 
     model: str | None
     once: Once | None = field(default=None, compare=False)
+    wrapper: Wrapper = field(default=Wrapper.NONE, compare=False)
 
 
 @dataclass(eq=False)
@@ -287,6 +286,7 @@ class Instance:
     attributes: dict[str, Value] = field(default_factory=dict)
     text: str = "self"
     pending: set[str] = field(default_factory=set)
+    wrapper: Wrapper = Wrapper.NONE
 
 
 @dataclass(frozen=True)
@@ -317,9 +317,8 @@ class Super:
 class Stream:
     """Something to iterate over, of a length that is perhaps not known.
 
-    `item(i)` is the i-th value. `length` None: as long as the model says. `bound`: the symbol that the length was
-    written as. `batches`: it is a loader's batches, not a count. `window`: the parts of one batch. `gathered`: batches
-    that were put aside.
+    `item(i)` is the i-th value. `length` None: as the model says. `bound`: the symbol that the length was written as.
+    `batches`: a loader's batches, not a count. `window`: the parts of one batch. `gathered`: batches put aside.
     """
 
     item: Callable[[int], Value]

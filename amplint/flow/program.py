@@ -380,10 +380,9 @@ class Program:
 
     `called`: the functions that another function of the module calls, methods with a dot before their name.
     `libraries`: the frameworks that it uses. `losses`: the names of what is back-propagated or scaled.
-    `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient.
-    `varying`: the names that a loop over batches sets anew, other than to a literal.
-    `casts`: autocast is used outside the step.
-    `neighbours`: what is taken from other files. `links`: the file and name behind a file's qualified name.
+    `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient. `varying`: names
+    that a loop over batches sets anew, other than to a literal. `casts`: autocast is used outside the step. `ranks`: what
+    it does about other processes. `neighbours`: of other files. `links`: file and name behind a qualified name.
     """
 
     path: str
@@ -398,3 +397,4 @@ class Program:
     neighbours: abc.Mapping[str, tuple[Stmt, ...]] = field(default_factory=dict)
     links: abc.Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     quiet: frozenset[tuple[str, str]] = frozenset()  # functions that do nothing to what they are handed
+    ranks: frozenset[str] = frozenset()

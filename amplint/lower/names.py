@@ -62,7 +62,7 @@ def reads(node: object) -> set[str]:
 _THROUGH = frozenset(
     """abs bool cycle div enumerate filter float getattr int islice iter len list max mean min mul next partial range
     reversed round scale sorted step sum tuple tqdm trange zip backward unscale_ update track autocast
-    enter_context""".split()
+    enter_context spawn DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
 )
 _CRITERION = re.compile(r"(?i)criterion|^crit|_loss$|^loss(_?fn|_?func)?$|^binary_cross_entropy|^cross_entropy$")
 _MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")
@@ -109,6 +109,8 @@ def reaches(node: object) -> set[str]:
     """
     found: set[str] = set()
     for part in walk(node):
+        if isinstance(part, ir.Call) and part.args and last(part.func) == "spawn":
+            found |= {last(part.args[0])} - {""}  # `mp.spawn(f, ...)` calls f
         if isinstance(part, ir.Call) and isinstance(part.func, ir.Name):
             found.add(part.func.name)
         elif isinstance(part, ir.Call) and isinstance(part.func, ir.Attr):

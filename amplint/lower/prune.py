@@ -12,6 +12,7 @@ from amplint.flow import program as ir
 from amplint.lower.contents import Contents
 from amplint.lower.names import binds, calls, functions, reaches, reads, walk
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
+from amplint.lower.ranks import by_hand
 from amplint.lower.relevance import Relevance
 from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
 
@@ -51,6 +52,7 @@ def program_of(
         varying=_varying(pruned),
         losses=usage.losses,
         casts=_casts(every),
+        ranks=by_hand(every),
         neighbours=bodies,
         links={here: there for here, there in taken.links.items() if here not in idle},
         quiet=frozenset(taken.quiet | idle),

@@ -49,6 +49,7 @@ class Relevance:
         self.kept: set[int] = set()
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked
         self._known = _defined(body) | words
+        self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -91,9 +92,16 @@ class Relevance:
         if isinstance(node, (ir.Assign, ir.Augment)):
             bound |= self._grows_by(node)
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
-        doing = acts(node, self.usage) or bool(reaches(node) & self.deeds.acting)
+        doing = acts(node, self.usage) or bool(reaches(node) & self.deeds.acting) or self._runs(node, function)
         read = reads(node) if isinstance(node, ir.Global) else matters(node, self._known) | self._clipped(node)
         return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents)
+
+    def _runs(self, node: ir.Stmt, function: str) -> bool:
+        """Whether a wrapped model may run here, in a function that back-propagates: that says what is reduced."""
+        if not self.usage.wrapped or function not in self._going_back:
+            return False
+        calls = (part for part in walk(node) if isinstance(part, ir.Call))
+        return any({last(call.func), *map(last, call.args)} & self.usage.wrapped for call in calls)
 
     def _clipped(self, node: ir.Stmt) -> set[str]:
         """The names of what is handed to a clip: an iterator of parameters, perhaps, that was made before."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from amplint.dialects.torch import TORCH
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
+from amplint.lower.ranks import SWITCH, wrapped, wrapping
 
 _NOT_TRAINING = re.compile(
     r"(?i)^(\w*envs?|prof|profiler|simulator|sim|world|pbar|progress\w*|bar|\w*meter\w*|logger)$"
@@ -24,12 +25,15 @@ _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context"}) | _CLI
 
 @dataclass(frozen=True)
 class Usage:
-    """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers."""
+    """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers,
+    of what wraps a model for several processes, and of what it made."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
     losses: frozenset[str] = frozenset()
     scalers: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+    wrapped: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -57,8 +61,10 @@ class Usage:
     def acts(self, call: ir.Call) -> bool:
         """Whether a call may be an event of the training step."""
         if not isinstance(call.func, ir.Attr):
-            return last(call.func) in self.clips
+            return last(call.func) in self.clips | self.wrappers
         method, owner = call.func.name, last(call.func.owner)
+        if method in self.wrappers:
+            return True
         if method in ("update", "scale", "load_state_dict"):
             return self.is_scaler(owner) or bool(_SCALER.search(owner))
         if method == "step":
@@ -93,7 +99,7 @@ def _on_gradient(node: object) -> bool:
 
 def acts(node: ir.Stmt | ir.Expr, usage: Usage) -> bool:
     """Whether an event of the training step may happen right here, calls of the module's own functions aside."""
-    if isinstance(node, (ir.Assign, ir.Augment)) and _on_gradient(node.target):
+    if isinstance(node, (ir.Assign, ir.Augment)) and (_on_gradient(node.target) or last(node.target) == SWITCH):
         return True
     return any(isinstance(part, ir.Call) and (usage.acts(part) or _hands_over(part, usage)) for part in walk(node))
 
@@ -120,11 +126,14 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 if node.func.name in ("backward", "scale"):
                     losses |= {last(part) for part in (node.func.owner, *node.args)}
     methods.pop("", None)
+    wrappers = wrapping(body)
     return Usage(
         {name: frozenset(used) for name, used in methods.items()},
         frozenset(clips),
         frozenset(losses - {""}),
         frozenset(scalers),
+        wrappers,
+        wrapped(body, wrappers),
     )
 
 

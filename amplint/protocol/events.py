@@ -7,6 +7,7 @@ from enum import Enum
 from fractions import Fraction
 
 from amplint.protocol.precision import Precision
+from amplint.protocol.ranks import Sync, Wrapper
 from amplint.protocol.readings import Reading
 
 
@@ -23,6 +24,7 @@ class Kind(Enum):
     UNSCALE = "gradients unscaled"
     CLIP = "gradients clipped"
     EMPTY_CLIP = "clip of an iterator that holds nothing any more"
+    BYPASS = "forward of a model inside its wrapper"
     DIVIDE = "gradients divided"
     STEP = "optimizer step"
     SCALER_STEP = "optimizer step through the scaler"
@@ -77,7 +79,8 @@ class Event:
     scaler was made, with no more than its default state; () when that is not known. `total` is the running
     total that holds losses. `detail` holds what a message may quote. `reading` holds the numbers that the live half
     measured. `forward`: the precision of the forward that a back-propagated loss comes from; `region`: that of the
-    place of the event; `parameters`: that of the parameters that are unscaled or stepped.
+    place of the event; `parameters`: that of the parameters that are unscaled or stepped. `wrapper`: what wraps the
+    model that is back-propagated through or clipped; `sync`: whether a backward reduces over the ranks.
     """
 
     kind: Kind
@@ -98,6 +101,8 @@ class Event:
     forward: Precision = Precision.UNKNOWN
     region: Precision = Precision.UNKNOWN
     parameters: Precision = Precision.UNKNOWN
+    wrapper: Wrapper = Wrapper.NONE
+    sync: Sync = Sync.UNKNOWN
 
     @property
     def step_of_program(self) -> tuple[Site, ...]:

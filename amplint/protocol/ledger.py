@@ -20,10 +20,11 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from amplint.protocol.events import Event, Kind, Site
+from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.precision import Precision, together
+from amplint.protocol.ranks import NO_SHARING, Sharing, share
 from amplint.protocol.values import with_changes
-from amplint.protocol.window import NO_WINDOW, Window, advance_window
+from amplint.protocol.window import NO_WINDOW, Window, advance_window, begins_micro_step
 
 
 class Grads(Enum):
@@ -58,7 +59,7 @@ class Ledger:
     `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
     `scaler`, `maker`: the scaler that the last step went through, and where it was made. `scaler_steps`: the steps in
     a row through it.
-    `forward`: under which precision the forwards ran that `grads` come from.
+    `forward`: under which precision the forwards ran that `grads` come from. `sharing`: what other ranks know of them.
     """
 
     grads: Grads = Grads.NONE
@@ -74,6 +75,7 @@ class Ledger:
     maker: tuple[Site, ...] = ()
     scaler_steps: int = 0
     forward: Precision = Precision.UNKNOWN
+    sharing: Sharing = NO_SHARING
     window: Window = field(default=NO_WINDOW)
 
 
@@ -189,6 +191,8 @@ def advance(before: Ledger, event: Event) -> Ledger:
     if event.kind in _OF_FACTORS:
         changes["factors"] = _factors(before, event)
         changes["forward"] = _forward(before, event)
+    if event.kind in _OF_SHARING:
+        changes["sharing"] = _sharing(before, event)
     if event.kind is Kind.SCALER_STEP:
         again = event.scaler == before.scaler
         changes.update(scaler=event.scaler, maker=event.maker, scaler_steps=before.scaler_steps + 1 if again else 1)
@@ -233,6 +237,16 @@ def _factors(before: Ledger, event: Event) -> frozenset[str]:
     if event.kind is Kind.DIVIDE:
         return before.factors - event.factors
     return frozenset()
+
+
+_OF_SHARING = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, Kind.OPAQUE, *STEPS})
+
+
+def _sharing(before: Ledger, event: Event) -> Sharing:
+    """What the ranks share of the gradients. Asked of the kinds of event that make, use or erase them."""
+    if event.kind is not Kind.BACKWARD:
+        return NO_SHARING
+    return share(before.sharing, event.sync, event.wrapper, begins_micro_step(before.window, event))
 
 
 def _forward(before: Ledger, event: Event) -> Precision:

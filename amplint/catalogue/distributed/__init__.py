@@ -1,0 +1,1 @@
+"""Rules about several processes: what is reduced over the ranks, and when."""

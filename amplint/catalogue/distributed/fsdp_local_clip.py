@@ -1,0 +1,78 @@
+"""torch's clip is given the parameters of an FSDP1 model: each rank clips by the norm of its own shards.
+
+## What happens
+
+FullyShardedDataParallel (FSDP1) leaves each rank a shard of every gradient. `torch.nn.utils.clip_grad_norm_` computes
+the norm of what it is given: that of the shards here, about a factor of the square root of the number of ranks too
+small, and another one on every rank. A gradient of norm 4 on 16 ranks looks like one of norm 1, is not clipped at 1,
+and where it is, each rank scales its part of the same tensor by a factor of its own: its direction changes.
+
+## Why it is easy to miss
+
+It is the line that is right for one process and for DistributedDataParallel, and it raises nothing.
+
+## Example
+
+```python bad whole static-only -- needs several processes
+import torch
+from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
+
+
+def train(net, loader):
+    model = FullyShardedDataParallel(net)
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # expect: fsdp-local-clip
+        optimizer.step()
+```
+
+```python good whole static-only -- needs several processes
+import torch
+from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
+
+
+def train(net, loader):
+    model = FullyShardedDataParallel(net)
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.AdamW(model.parameters())
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        model.clip_grad_norm_(1.0)
+        optimizer.step()
+```
+
+## What to do
+
+Call `clip_grad_norm_` of the outermost wrapped model. With `ShardingStrategy.NO_SHARD`, and with `fully_shard` (FSDP2),
+whose parameters are DTensors, torch's function is right.
+
+## Source
+
+- FullyShardedDataParallel, `clip_grad_norm_`
+  (https://docs.pytorch.org/docs/stable/fsdp.html#torch.distributed.fsdp.FullyShardedDataParallel.clip_grad_norm_)
+- `torch/distributed/fsdp/fully_sharded_data_parallel.py` of torch 2.13
+"""
+
+from amplint.catalogue.amounts import without_limit
+from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
+
+RULE = Rule(
+    tier=Tier.ERROR,
+    message="gradients are clipped by the norm of this rank's shards alone: it is too small, and each rank scales its "
+    "part of the same gradient by another factor",
+    advice="call `clip_grad_norm_` of the wrapped model itself",
+    when=(
+        Condition(
+            Kind.CLIP,
+            also=lambda moment: moment.event.wrapper is Wrapper.SHARDED and not without_limit(moment),
+        ),
+    ),
+)

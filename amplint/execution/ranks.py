@@ -1,0 +1,142 @@
+"""Models that are wrapped for several processes: which forwards and backwards of theirs reduce over the ranks.
+
+A wrapped model remembers what wraps it. A backward goes with the forwards of wrapped models since the one before it.
+Whether it reduces is known only where all of them agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from amplint.dialects import DIALECTS
+from amplint.execution import arithmetic
+from amplint.execution.contexts import Forward, NoSync
+from amplint.execution.values import Instance, Parameters, Public, Symbol, Value, text_of
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Sync, Wrapper
+
+if TYPE_CHECKING:
+    from amplint.execution.run import Run
+
+_WRAPPERS = {name: wrapper for dialect in DIALECTS for name, wrapper in dialect.wrappers.items()}
+_OF_MODEL = frozenset(
+    """forward no_sync parameters named_parameters train eval to cuda cpu requires_grad_ zero_grad clip_grad_norm_
+    require_backward_grad_sync""".split()
+)
+_SWITCH = "require_backward_grad_sync"
+_FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
+
+
+def wraps(name: str) -> bool:
+    """Whether a public name is that of a wrapper."""
+    return name in _WRAPPERS
+
+
+def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """The model that a wrapper is given, which now remembers it."""
+    model = args[0] if args else keywords.get("module", Symbol(f"{name}()"))
+    wrapper = _WRAPPERS[name]
+    if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
+        known = isinstance(strategy, Public)
+        wrapper = Wrapper.NONE if not known else Wrapper.UNSHARDED if strategy.name.endswith("NO_SHARD") else wrapper
+    return _as(model, wrapper)
+
+
+def _as(model: Value, wrapper: Wrapper) -> Value:
+    """The same model, wrapped; one of a class of the program keeps its attributes."""
+    if isinstance(model, Instance):
+        return Instance(model.klass, model.attributes, model.text, model.pending, wrapper)
+    return replace(model, wrapper=wrapper) if isinstance(model, Symbol) else model
+
+
+def attribute(owner: Value, name: str) -> Value:
+    """An attribute of a wrapped model that says more than another; None if it is a plain one."""
+    if owner.wrapper is Wrapper.NONE:
+        return None
+    if name == "module":
+        inside = Wrapper.INSIDE if owner.wrapper in (Wrapper.DDP, Wrapper.INSIDE) else Wrapper.NONE
+        return _as(owner if isinstance(owner, Instance) else replace(owner, text=f"{owner.text}.module"), inside)
+    if isinstance(owner, Symbol):
+        return replace(owner, text=f"{text_of(owner)}.{name}", offset=0) if name in _OF_MODEL else None
+    return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in _OF_MODEL - {"forward"} else None
+
+
+def switch(run: Run, owner: Value, name: str, value: Value) -> None:
+    """`model.require_backward_grad_sync = value`."""
+    if name == _SWITCH:
+        change = run.ranks.off.discard if arithmetic.truth(run, value) else run.ranks.off.add
+        change(text_of(owner))
+
+
+def enter(run: Run, context: Value) -> None:
+    """Holds the gradients of a model back, if the context is its `no_sync`."""
+    if isinstance(context, NoSync):
+        run.ranks.held |= {context.model}
+
+
+def forward(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
+    """Notes that a wrapped model ran, or was handed to code that runs it."""
+    if run.without_graph:
+        return
+    found = next((value for value in (func, *args) if _wrapper(run, value) is not Wrapper.NONE), None)
+    if found is None:
+        return
+    if run.ranks.spent:
+        run.ranks.forwards, run.ranks.spent = [], False
+    model = text_of(found).removesuffix(".forward")
+    run.ranks.forwards.append(Forward(model, _wrapper(run, found), _held(run, model), at))
+
+
+def _wrapper(run: Run, value: Value) -> Wrapper:
+    if not isinstance(value, (Symbol, Instance)):
+        return Wrapper.NONE
+    known = value.wrapper
+    holds = isinstance(value, Symbol) and "no_sync" in run.program.usage.get(value.name, ())
+    return Wrapper.SOME if known is Wrapper.NONE and holds else known
+
+
+def _held(run: Run, model: str) -> bool:
+    return model in run.ranks.held or model in run.ranks.off
+
+
+def backward(run: Run, at: ir.Span) -> dict[str, Any]:
+    """What a backward that happens now does on the other ranks, as parts of its event."""
+    run.ranks.spent = True
+    every = run.ranks.forwards
+    found = [forward for forward in every if forward.wrapper is not Wrapper.INSIDE]
+    if every and not found:
+        run.emit(Kind.BYPASS, every[-1].at)
+        return {"wrapper": Wrapper.INSIDE}
+    wrappers = {forward.wrapper for forward in found}
+    if len(wrappers) != 1:
+        return {}
+    syncs = {_sync(run, forward) for forward in found}
+    return {"wrapper": wrappers.pop(), "sync": syncs.pop() if len(syncs) == 1 else Sync.UNKNOWN}
+
+
+def _sync(run: Run, forward: Forward) -> Sync:
+    """What becomes of the gradients of one forward, if they are back-propagated now."""
+    now = _held(run, forward.model)
+    if forward.held if forward.wrapper is Wrapper.DDP else now and (forward.held or forward.wrapper in _FSDP):
+        return Sync.UNKNOWN if _several_optimizers(run) or "reduces" in run.program.ranks else Sync.LOCAL
+    if forward.wrapper is Wrapper.SOME:
+        return Sync.UNKNOWN
+    if now:
+        return Sync.TOO_LATE
+    known = "defers" not in run.program.ranks and not run.ranks.held
+    return Sync.REDUCED if known else Sync.UNKNOWN
+
+
+def _several_optimizers(run: Run) -> bool:
+    """Whether the gradients that are held back may be another optimizer's than the one that steps next."""
+    made = {event.site for event in run.events if event.kind is Kind.CREATE}
+    return len(made) + sum("#" not in key for key in run.optimizers) > 1
+
+
+def clipped(value: Value) -> Wrapper:
+    """What wraps the model whose parameters are clipped."""
+    if isinstance(value, (list, tuple)) and value:
+        return clipped(value[0])
+    return value.wrapper if isinstance(value, Parameters) else Wrapper.NONE
