@@ -381,8 +381,8 @@ class Program:
     `called`: the functions that another function of the module calls, methods with a dot before their name.
     `libraries`: the frameworks that it uses. `losses`: the names of what is back-propagated or scaled.
     `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient. `varying`: names
-    that a loop over batches sets anew, other than to a literal. `casts`: autocast is used outside the step. `ranks`: what
-    it does about other processes. `neighbours`: of other files. `links`: file and name behind a qualified name.
+    that a loop over batches sets anew, other than to a literal. `casts`: autocast is used outside the step. `ranks`:
+    what it does about other processes. `neighbours`: of other files. `links`: file and name behind a qualified name.
     """
 
     path: str
