@@ -57,6 +57,7 @@ from amplint.catalogue.distributed import (
 from amplint.catalogue.framework import (
     bypassed_framework_backward,
     bypassed_framework_clip,
+    gated_framework_step,
     missing_accumulate_context,
 )
 from amplint.catalogue.rule import Rule
@@ -142,6 +143,7 @@ _MODULES: tuple[ModuleType, ...] = (
     scheduler_before_optimizer,
     bypassed_framework_backward,
     bypassed_framework_clip,
+    gated_framework_step,
     missing_accumulate_context,
     scheduler_horizon_mismatch,
     epoch_scheduler_per_batch,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isclose
 
-from amplint.catalogue.amounts import divided_alone
+from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 from amplint.protocol.state import Moment
@@ -60,3 +60,50 @@ def perhaps_scaled(moment: Moment) -> bool:
     """Whether gradients carry a scale only if a setting says so that is made elsewhere."""
     backward = moment.last.get(Kind.BACKWARD)
     return backward is not None and "perhaps" in backward.detail
+
+
+def gated_by_hand(moment: Moment) -> bool:
+    """Whether a step that the framework takes on every N-th micro-step is asked for only on every N-th of them."""
+    window, gate = moment.event.detail.get("window"), moment.event.gate
+    return window is not None and gate is not None and (window.isdecimal() or window == gate.length)
+
+
+def done_again(moment: Moment) -> bool:
+    """Whether something is done once more that the framework does by itself."""
+    return "again" in moment.event.detail
+
+
+def done_instead(moment: Moment) -> bool:
+    """Whether something is called in place of the framework's own step, which is the one that counts micro-steps."""
+    return "instead" in moment.event.detail
+
+
+def asked_words(moment: Moment) -> dict[str, str]:
+    """What is wrong with a step that is asked of a framework."""
+    said = moment.event.detail
+    n = said.get("window", "")
+    if "again" in said:
+        what = f"{said['again']} is taken by `engine.step()` already: it is taken twice"
+        return {"what": what, "remedy": "leave it to `engine.step()`"}
+    if "instead" in said:
+        what = (
+            f"`{said['instead']}` is called in place of `engine.step()`: the engine never gets to the end of its window"
+        )
+        return {"what": f"{what} of {n}, and reduces nothing over the ranks", "remedy": "call `engine.step()` instead"}
+    what = f"the engine steps once in {n} calls: called once in {n} micro-steps, it steps once in {n} x {n} of them"
+    return {"what": what, "remedy": "call it on every micro-step"}
+
+
+def twice_words(moment: Moment) -> dict[str, str]:
+    """By what the losses are divided twice, and how large the gradient is."""
+    n = moment.last[Kind.BACKWARD].detail.get("divisor", "N")
+    return {"n": n, "sum": f"1 / {n}", **divisor_words(moment)}
+
+
+def divided_before_an_engine(moment: Moment) -> bool:
+    """Whether a divided loss goes through a framework whose window is not known, and every micro-step asks for a step.
+
+    If the framework's window is that of the division the loss is divided twice, and if it is 1 every micro-step steps.
+    """
+    backward = moment.last.get(Kind.BACKWARD)
+    return divided_alone(moment) and backward is not None and "window" in backward.detail

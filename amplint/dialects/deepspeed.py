@@ -10,5 +10,5 @@ DEEPSPEED = Dialect(
     makes={"deepspeed.ops.adam.*": Role.OPTIMIZER, "deepspeed.ops.lamb.*": Role.OPTIMIZER},
     defines={"deepspeed.initialize": "initialize", "deepspeed.DeepSpeedEngine": "Engine"},
     adopts={"model_engine": "Engine"},
-    spelling={"clip": "`gradient_clipping` of the DeepSpeed configuration"},
+    spelling={"backward": "engine.backward(loss)", "clip": "`gradient_clipping` of the DeepSpeed configuration"},
 )

@@ -255,8 +255,11 @@ def gate_of(run: Run, test: Gated, at: ir.Span) -> Gate:
 
 @contextmanager
 def gate(run: Run, test: Value, at: ir.Span) -> Iterator[None]:
-    """While it is open, what happens is known to happen only at certain micro-steps, if the test is a window's."""
-    if not isinstance(test, Gated):
+    """While it is open, what happens is known to happen only at certain micro-steps, if the test is a window's.
+
+    A framework's own gate inside one of the user's is not the one to speak of.
+    """
+    if not isinstance(test, Gated) or (run.in_library and run.gates):
         yield
         return
     run.gates.append(gate_of(run, test, at))

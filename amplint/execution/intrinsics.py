@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from amplint.execution.run import Run
-from amplint.execution.values import Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value
+from amplint.execution.values import Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -53,6 +53,22 @@ def _opaque(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return None
 
 
+def _ask(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`ask(optimizer, window=n)`: a step is asked of the framework, which takes it on every n-th call.
+
+    `ask(optimizer, again="what")`: something that the framework does by itself is done once more.
+    """
+    if keywords.get("window") != 1:
+        run.emit(Kind.ASKED, at, args[0], detail={name: _said(value) for name, value in keywords.items()})
+    if keywords.get("window", 1) != 1:
+        run.model.learn_no_tail()
+    return None
+
+
+def _said(value: Value) -> str:
+    return value if isinstance(value, str) else text_of(value)
+
+
 def _unscale_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`unscale_all(scaler)`: the gradients of all optimizers are unscaled."""
     from amplint.execution import methods
@@ -86,8 +102,9 @@ def _perhaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 
 def _entry(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`entry(config, key)`: what a dict that is known holds; None where it is not known."""
-    return args[0].get(args[1]) if isinstance(args[0], dict) else None
+    """`entry(config, key)`: what a dict that is known holds; None where it is not known, or left to the framework."""
+    found = args[0].get(args[1]) if isinstance(args[0], dict) else None
+    return None if found == "auto" else found
 
 
 def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -102,6 +119,7 @@ def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
+    "ask": _ask,
     "entry": _entry,
     "handed": _handed,
     "keep": _keep,

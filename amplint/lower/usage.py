@@ -49,14 +49,18 @@ class Usage:
             return False
         return "zero_grad" in used or bool(_OPTIMIZER.search(name))
 
+    def is_engine(self, name: str) -> bool:
+        """Whether a name is used as an object that both back-propagates and steps."""
+        return name != "self" and {"backward", "step"} <= self.methods.get(name, frozenset())
+
     def steps(self, call: ir.Call) -> bool:
-        """Whether a call is `optimizer.step()` or `scaler.step(optimizer)`, as far as names tell."""
+        """Whether a call is `optimizer.step()`, `scaler.step(optimizer)` or `engine.step()`, as far as names tell."""
         if not isinstance(call.func, ir.Attr) or call.func.name != "step":
             return False
         owner = last(call.func.owner)
         if _SCHEDULER.search(owner) or _NOT_TRAINING.search(owner):
             return False
-        return self.is_optimizer(owner) or self.is_scaler(owner) or bool(_SCALER.search(owner))
+        return self.plays(owner) or bool(_SCALER.search(owner)) or self.is_engine(owner)
 
     def acts(self, call: ir.Call) -> bool:
         """Whether a call may be an event of the training step."""

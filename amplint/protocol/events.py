@@ -28,6 +28,7 @@ class Kind(Enum):
     DIVIDE = "gradients divided"
     STEP = "optimizer step"
     SCALER_STEP = "optimizer step through the scaler"
+    ASKED = "step asked of a framework that decides itself when to take it"
     UPDATE = "scaler update"
     ZERO_GRAD = "gradients zeroed"
     SCHEDULER_STEP = "scheduler step"

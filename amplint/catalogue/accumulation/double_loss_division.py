@@ -63,9 +63,8 @@ what the framework will divide: `loss = loss_sum * N / tokens`.
 - `deepspeed/runtime/engine.py` of deepspeed 0.19, `backward`
 """
 
-from amplint.catalogue.amounts import divisor_words
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import divided_by_both
+from amplint.catalogue.through import divided_before_an_engine, divided_by_both, twice_words
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
@@ -73,9 +72,9 @@ RULE = Rule(
     message="the loss is divided by {n} by hand, and again by the framework's backward: the gradient is {sum} times "
     "that of the equivalent batch",
     advice="leave the division to the framework",
-    when=(Condition(STEPS, also=divided_by_both),),
+    when=(Condition(STEPS, also=divided_by_both), Condition(STEPS, also=divided_before_an_engine)),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "stepped here"),),
-    words=divisor_words,
-    hides=("wrong-loss-divisor",),
+    words=twice_words,
+    hides=("wrong-loss-divisor", "step-per-micro-step"),
 )

@@ -1,0 +1,77 @@
+"""A framework's step is gated by hand, or done once more, although the framework decides by itself when it happens.
+
+## What happens
+
+DeepSpeed's `engine.step()` counts micro-steps: it does nothing until it has been called `gradient_accumulation_steps`
+times. Called only on every N-th micro-step, it steps once in N x N: the batch is N times what was configured, the
+learning rate schedule N times too slow, and what is back-propagated in between is reduced at the wrong times.
+At the boundary it also steps the optimizer, zeroes its gradients and moves the schedule on that it was given. Whoever
+does one of these as well does it twice.
+
+## Why it is easy to miss
+
+It is how a loop looks without DeepSpeed. Where the configuration's window is 1 a gate by hand is right: the rule speaks
+only where the configuration is seen to hold the window.
+
+## Example
+
+```python bad whole static-only -- needs deepspeed
+import deepspeed
+
+
+def train(args, model, loader, criterion):
+    config = {"train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": args.accum}
+    engine, _, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(engine(x), y)
+        engine.backward(loss)
+        if (i + 1) % args.accum == 0:
+            engine.step()  # expect: gated-framework-step
+```
+
+```python good whole static-only -- needs deepspeed
+import deepspeed
+
+
+def train(args, model, loader, criterion):
+    config = {"train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": args.accum}
+    engine, _, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
+    for x, y in loader:
+        loss = criterion(engine(x), y)
+        engine.backward(loss)
+        engine.step()
+```
+
+## Messages
+
+- no error; the `global_steps` that DeepSpeed reports grow N times too slowly
+
+## What to do
+
+Call `engine.backward(loss)` and `engine.step()` on every micro-step, and nothing else: no `optimizer.step()`, no
+`zero_grad()`, and no `scheduler.step()` for a schedule that was handed to `deepspeed.initialize`. What belongs to an
+update (logging, an average of the weights) may ask `engine.is_gradient_accumulation_boundary()` before `engine.step()`.
+
+## Source
+
+- DeepSpeed, training API (https://deepspeed.readthedocs.io/en/latest/training.html)
+- `deepspeed/runtime/engine.py` of deepspeed 0.19, `step`, `_take_model_step`, `is_gradient_accumulation_boundary`
+"""
+
+from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.catalogue.through import asked_words, done_again, done_instead, gated_by_hand
+from amplint.protocol.events import Kind
+
+RULE = Rule(
+    tier=Tier.ERROR,
+    message="{what}",
+    advice="{remedy}",
+    when=(
+        Condition(Kind.ASKED, also=gated_by_hand),
+        Condition(Kind.ASKED, also=done_again),
+        Condition(Kind.ASKED, also=done_instead),
+    ),
+    because=((Kind.BACKWARD, "the framework back-propagates here"),),
+    words=asked_words,
+    hides=("dropped-tail-window",),
+)
