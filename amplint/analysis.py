@@ -175,10 +175,10 @@ def _runs(program: ir.Program, entry: Entry) -> list[Run]:
 
 
 def _runs_and_whether_all(program: ir.Program, entry: Entry) -> tuple[list[Run], bool]:
-    model = Model()
+    model, idle = Model(), set[str]()
     for _ in range(MAX_RESTARTS):
         try:
-            return all_runs(lambda forced: play(program, entry, model, forced))
+            return all_runs(lambda forced: play(program, entry, model, forced), idle=idle)
         except Again:
             continue
     return [], False

@@ -3,17 +3,25 @@
 A run decides each condition over symbols once, when it first meets it. The runs of a program form a tree; it is
 visited breadth first, so that runs that differ from the first one in few decisions come first, and up to a limit.
 A decision that changed nothing of what happened is not combined with others.
+
+Most decisions change nothing, wherever they are taken, so they are tried several at once: if nothing changes when all
+of them are taken the other way, each has been tried; if something does, halves of them are tried. A decision that has
+changed nothing once is *idle*: of the runs that follow, all idle decisions are tried together, after everything else.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 MAX_RUNS = 96
 MAX_COST = 80_000
 """Statements that all runs from one entry may take together."""
+
+MAX_STRIDE = 8
+"""Decisions of which nothing is known that are tried at once."""
 
 
 class Decided(Protocol):
@@ -35,23 +43,90 @@ class Decided(Protocol):
 R = TypeVar("R", bound=Decided)
 
 
-def all_runs(play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS) -> tuple[list[R], bool]:
-    """One run per assignment, and whether that was all of them."""
-    runs: list[R] = []
-    seen: set[Hashable] = set()
-    waiting: deque[dict[str, bool]] = deque([{}])
-    played = cost = 0
-    while waiting and played < limit and cost < MAX_COST:
-        forced = waiting.popleft()
-        run = play(forced)
-        played, cost = played + 1, cost + run.cost
-        if run.happened in seen:
-            continue
-        seen.add(run.happened)
-        runs.append(run)
-        path: dict[str, bool] = {}
-        for key, value in run.choices.items():
-            if key not in forced:
-                waiting.append({**path, key: not value})
-            path[key] = value
-    return runs, not waiting
+def all_runs(
+    play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS, idle: set[str] | None = None
+) -> tuple[list[R], bool]:
+    """One run per assignment, and whether that was all of them. `idle` is known from before, and learns."""
+    search = _Search(play, set() if idle is None else idle)
+    complete = search.finish(limit)
+    return search.runs, complete
+
+
+@dataclass
+class _Search(Generic[R]):
+    """The runs in which different things happened, and the decisions of them that are still to be taken otherwise.
+
+    `now`: decisions of a run that are tried together, the last ones first; `waiting`: those of which nothing is known;
+    `doubted`: idle ones.
+    """
+
+    play: Callable[[dict[str, bool]], R]
+    idle: set[str]
+    runs: list[R] = field(default_factory=list)
+    seen: set[Hashable] = field(default_factory=set)
+    now: list[tuple[R, list[str]]] = field(default_factory=list)
+    waiting: deque[tuple[R, list[str]]] = field(default_factory=deque)
+    doubted: deque[tuple[R, list[str]]] = field(default_factory=deque)
+    stride: int = 1
+    played: int = 0
+    cost: int = 0
+
+    def finish(self, limit: int) -> bool:
+        """Whether everything has been tried, within the limits."""
+        self._keep(self._played({}), {})
+        while self.now or self.waiting or self.doubted:
+            if self.played >= limit or self.cost >= MAX_COST:
+                return False
+            if self.now:
+                self._try(*self.now.pop())
+            elif self.waiting:
+                self._plan(*self.waiting.popleft())
+            else:
+                self.now.append(self.doubted.popleft())
+        return True
+
+    def _played(self, forced: dict[str, bool]) -> R:
+        run = self.play(forced)
+        self.played, self.cost = self.played + 1, self.cost + run.cost
+        return run
+
+    def _keep(self, run: R, forced: dict[str, bool]) -> None:
+        """Keeps a run if nobody has seen what happened in it: then its own decisions have to be tried too."""
+        if run.happened not in self.seen:
+            self.seen.add(run.happened)
+            self.runs.append(run)
+            self.waiting.append((run, [key for key in run.choices if key not in forced]))
+
+    def _plan(self, run: R, keys: list[str]) -> None:
+        """Takes the next decisions that are not idle: the more, the longer nothing has changed."""
+        known = [key for key in keys if key in self.idle]
+        fresh = [key for key in keys if key not in self.idle]
+        if known:
+            self.doubted.append((run, known))
+        if fresh:
+            self.now.append((run, fresh[: self.stride]))
+            self.waiting.appendleft((run, fresh[self.stride :]))
+
+    def _try(self, run: R, keys: list[str]) -> None:
+        """Takes decisions of a run the other way together; when something else happens, halves of them."""
+        forced = _otherwise(run.choices, keys)
+        found = self._played(forced)
+        if found.happened == run.happened:
+            self.idle |= found.choices.keys() & set(keys)
+            self.stride = min(2 * self.stride, MAX_STRIDE)
+            rest = [key for key in keys if key not in found.choices]  # not asked any more: not tried either
+            self.now += [(run, rest)] if rest else []
+            return
+        self.stride = 1
+        if len(keys) == 1:
+            self.idle.discard(keys[0])
+            self._keep(found, forced)
+        else:
+            half = len(keys) // 2
+            self.now += [(run, keys[half:]), (run, keys[:half])]
+
+
+def _otherwise(choices: dict[str, bool], keys: list[str]) -> dict[str, bool]:
+    """The choices up to the last of some keys, with those of the keys the other way."""
+    path = list(choices)[: list(choices).index(keys[-1]) + 1]
+    return {key: choices[key] is not (key in keys) for key in path}

@@ -68,6 +68,44 @@ def test_a_decision_that_changes_nothing_by_itself_is_still_met_where_it_does():
     assert sorted(map(str, happened(program))) == ["False", "True", "plain"]
 
 
+def test_decisions_that_change_nothing_are_tried_together():
+    program = Program(lambda decide: [decide(name) for name in "abcdefgh"] and "done")
+    assert happened(program) == ["done"]
+    assert len(program.forced) == 5  # all defaults, then one, two, four and one decisions the other way
+
+
+def test_of_decisions_tried_together_the_one_that_changes_something_is_found():
+    program = Program(lambda decide: [decide(name) for name in "abcdefgh"][5])
+    runs, complete = all_runs(program)
+    assert complete
+    assert [run.choices["f"] for run in runs] == [True, False]
+    assert all(run.choices[name] for run in runs for name in "abcdegh")
+
+
+def test_what_is_not_asked_when_decisions_are_tried_together_is_tried_by_itself():
+    def ask(decide):
+        decide("a"), decide("b")
+        return "plain" if not decide("c") or decide("d") else "clipped"
+
+    program = Program(ask)
+    assert happened(program) == ["plain", "clipped"]
+
+
+def test_decisions_that_changed_nothing_are_tried_together_in_the_runs_that_follow():
+    program = Program(lambda decide: (decide("amp"), [decide(name) for name in "abcdefgh"])[0])
+    assert happened(program) == [True, False]
+    assert program.forced[-1] == {"amp": False} | dict.fromkeys("abcdefgh", False)
+    assert len(program.forced) == 7
+
+
+def test_a_decision_that_changed_nothing_before_is_found_where_it_does():
+    def ask(decide):
+        amp, others = decide("amp"), [decide(name) for name in "abcd"]
+        return amp, amp or others[2]
+
+    assert happened(Program(ask)) == [(True, True), (False, True), (False, False)]
+
+
 def test_runs_are_made_up_to_a_limit_and_what_is_missing_is_said():
     program = Program(lambda decide: tuple(decide(name) for name in "abcdefgh"))
     runs, complete = all_runs(program, limit=5)
