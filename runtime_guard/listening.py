@@ -9,6 +9,7 @@
 | scheduler step | every class of schedulers that defines it |
 | clip | what the no-grad wrappers of `torch.nn.utils.clip_grad` call: names bound early go through it too |
 | checkpoints | `torch.save`, `torch.load`, and the classes that define `state_dict` and `load_state_dict` |
+| weight averages | the loaded classes that are known to keep one |
 | end of an epoch | `_BaseDataLoaderIter.__next__`, when it raises StopIteration |
 """
 
@@ -23,6 +24,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from runtime_guard.averages import Averages, averaging
 from runtime_guard.backward import Backward
 from runtime_guard.checkpoints import Checkpoints
 from runtime_guard.epochs import Epochs
@@ -50,6 +52,9 @@ class Listening:
         self._to_optimizers()
         self._to_schedulers()
         self._to_checkpoints()
+        averages = self._listener("weight average", Averages(self._recorder).updates, _nothing, _nothing)
+        for owner, name in averaging():
+            self._hooks.listen(owner, name, averages)
         epochs = Epochs(self._recorder)
         listener = self._listener("DataLoader", epochs.asked, epochs.delivered, epochs.ran_out)
         for owner in defining(_BaseDataLoaderIter, "__next__"):

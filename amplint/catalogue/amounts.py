@@ -97,6 +97,15 @@ def gated_alone(moment: Moment) -> bool:
     return _divided_alone(moment)
 
 
+def averaged_again(moment: Moment) -> bool:
+    """Whether the same place has averaged the weights before, and they have not moved since.
+
+    A step that is left out, as after an overflow, makes no windows: the first one had several micro-steps.
+    """
+    window = moment.ledger.window
+    return window.first > 1 and moment.event.step_of_program in window.averaged
+
+
 def stepping_words(moment: Moment) -> dict[str, str]:
     """What steps on every micro-step do to the gradients."""
     if moment.event.kind is Kind.ZERO_GRAD:

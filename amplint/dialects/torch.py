@@ -108,7 +108,6 @@ TORCH = Dialect(
             "torch.nn.DataParallel",
             "torch.nn.parallel.DataParallel",
             "torch.compile",
-            "torch.optim.swa_utils.AveragedModel",
         }
     ),
     wrappers={

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, attributes, libraries, ranks, symbols, totals
+from amplint.execution import arithmetic, attributes, averages, libraries, ranks, symbols, totals
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -70,6 +70,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return _gradient(run, owner, name, args, at)
     if isinstance(owner, (list, dict)):
         return _container(owner, name, args)
+    if isinstance(owner, averages.Averaged) and name == owner.method:
+        return averages.update(run, args, keywords, at)
     return Symbol(f"{text_of(owner)}.{name}(...)", Origin.OPAQUE)
 
 

@@ -9,8 +9,10 @@ from itertools import chain
 from typing import Any
 
 from amplint.dialects import DIALECTS, GOVERNS
+from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
 from amplint.execution import horizon, methods, precision, ranks, symbols
+from amplint.execution.averages import Averaged
 from amplint.execution.contexts import Partial, Region
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -63,6 +65,8 @@ def role_of(name: str) -> Role | None:
 
 def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """The value of calling a public name."""
+    if name in AVERAGES:
+        return Averaged(AVERAGES[name])
     role = role_of(name)
     if role is not None:
         return _made(run, role, name, args, keywords, at)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, precision, ranks
+from amplint.execution import arithmetic, averages, precision, ranks
 from amplint.execution.contexts import NoSync
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
@@ -152,6 +153,8 @@ def _method(
         return _parts(run, symbol, args)
     if method == "backward":
         return _backward(run, symbol, args, keywords, at)
+    if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
+        return averages.update(run, args, keywords, at)
     role = role_of(run, symbol)
     if method == "step" and role is None and args and _plays(run, args[0]) == "optimizer":
         role = "scaler"
@@ -176,7 +179,7 @@ HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumul
 
 
 _METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "zero_grad", "scale"}
-_METHODS |= {"no_sync", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
+_METHODS |= UPDATES | {"no_sync", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
 
 
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from amplint.dialects.averages import AVERAGES, UPDATES, is_average
 from amplint.dialects.torch import TORCH
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
@@ -20,13 +21,14 @@ _SCALER = re.compile(r"(?i)scaler")
 _SCALING = frozenset({"scale", "unscale_"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
 _HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
+_AVERAGES = frozenset(name.rpartition(".")[2] for name in AVERAGES)
 _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context"}) | _CLIPS | _HOOKS
 
 
 @dataclass(frozen=True)
 class Usage:
     """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers,
-    of what wraps a model for several processes, and of what it made."""
+    of weight averages, of what wraps a model for several processes, and of what it made."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -34,6 +36,7 @@ class Usage:
     scalers: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     wrapped: frozenset[str] = frozenset()
+    averages: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -67,7 +70,7 @@ class Usage:
         if not isinstance(call.func, ir.Attr):
             return last(call.func) in self.clips | self.wrappers
         method, owner = call.func.name, last(call.func.owner)
-        if method in self.wrappers:
+        if method in self.wrappers or (method in UPDATES and (owner in self.averages or is_average(owner))):
             return True
         if method in ("update", "scale", "load_state_dict"):
             return self.is_scaler(owner) or bool(_SCALER.search(owner))
@@ -118,11 +121,13 @@ def _hands_over(call: ir.Call, usage: Usage) -> bool:
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods: dict[str, set[str]] = {}
-    clips, losses, scalers = set(_CLIPS), set(), set()
+    clips, losses, scalers, averages = set(_CLIPS), set(), set(), set()
     for statement in body:
         for node in walk(statement):
             if isinstance(node, ir.Assign) and any(name.endswith("GradScaler") for name in calls(node.value)):
                 scalers |= binds(node.target)
+            if isinstance(node, ir.Assign) and not _AVERAGES.isdisjoint(calls(node.value)):
+                averages |= binds(node.target)
             if isinstance(node, ir.Import) and node.qualified.rpartition(".")[2] in _CLIPS:
                 clips.add(node.name)
             if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
@@ -138,6 +143,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         frozenset(scalers),
         wrappers,
         wrapped(body, wrappers),
+        frozenset(averages),
     )
 
 

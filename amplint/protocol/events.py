@@ -36,6 +36,7 @@ class Kind(Enum):
     LOSS_DIVIDED = "loss divided after its backward"
     KEEP = "loss added to a running total with its graph"
     SPEND = "running total back-propagated"
+    AVERAGE = "weights averaged"
     EPOCH_END = "data loader exhausted"
     OPAQUE = "code that could not be followed may have changed the gradients"
     END = "end of the run"

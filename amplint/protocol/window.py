@@ -36,6 +36,7 @@ class Window:
     `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the
     last such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
     `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight of the last one.
+    `averaged`: the places that took the weights into an average since the last step.
     """
 
     micro_steps: int = 0
@@ -58,6 +59,7 @@ class Window:
     first: int = 0
     longest: int = 0
     worth: Weight = None
+    averaged: frozenset[Place] = frozenset()
 
 
 NO_WINDOW = Window()
@@ -75,7 +77,10 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
         factor = event.weight
         return with_changes(before, weights=tuple((place, _times(weight, factor)) for place, weight in before.weights))
     if event.kind is Kind.DIVIDE or event.kind is Kind.OPAQUE:
-        return with_changes(before, weights=tuple((place, None) for place, _ in before.weights))
+        averaged = before.averaged if event.kind is Kind.DIVIDE else frozenset()
+        return with_changes(before, weights=tuple((place, None) for place, _ in before.weights), averaged=averaged)
+    if event.kind is Kind.AVERAGE:
+        return with_changes(before, averaged=before.averaged | {event.step_of_program})
     if event.kind is Kind.LOSS_DIVIDED:
         return with_changes(before, late=before.micro_steps > 0)
     if event.kind is Kind.EPOCH_END:
@@ -156,6 +161,7 @@ def _step(before: Window, event: Event) -> Window:
         first=before.first or before.micro_steps,
         longest=max(before.longest, before.micro_steps),
         worth=worth(before),
+        averaged=frozenset(),
     )
 
 

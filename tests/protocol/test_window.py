@@ -112,3 +112,11 @@ def test_gradients_that_were_used_and_not_zeroed_are_stacked_upon():
 def test_steps_since_the_last_erasure_are_counted():
     counted = window(BACK, STEP, BACK, STEP, ZERO, BACK, STEP)
     assert (counted.steps, counted.unzeroed, counted.zeros) == (3, 1, 1)
+
+
+def test_places_that_average_the_weights_are_known_until_they_move():
+    here, there = of(Kind.AVERAGE, 6), of(Kind.AVERAGE, 7)
+    assert window(BACK, here, BACK, there).averaged == {here.step_of_program, there.step_of_program}
+    assert window(BACK, here, of(Kind.DIVIDE), ZERO).averaged == {here.step_of_program}
+    assert window(BACK, here, STEP).averaged == frozenset()
+    assert window(BACK, here, of(Kind.OPAQUE)).averaged == frozenset()
