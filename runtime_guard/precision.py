@@ -32,11 +32,17 @@ class Precisions:
         self._parameters: dict[str, Precision] = {}
 
     def of_forward(self, roots: Sequence[Tensor]) -> Precision:
-        """Under which precision the forward of these losses ran; not known after the first passes of a run."""
+        """Under which precision the forward of these losses ran; not known after the first passes of a run.
+
+        On a CPU only float16 says something: a program that is meant for CUDA runs there in bfloat16, which is the
+        default of `torch.autocast("cpu")`, or in full precision, and its scaler is a rehearsal.
+        """
         if self._looked >= _PASSES:
             return Precision.UNKNOWN
         self._looked += 1
-        return _of_graph(roots)
+        found = _of_graph(roots)
+        rehearsal = found is not Precision.FLOAT16 and any(root.device.type == "cpu" for root in roots)
+        return Precision.UNKNOWN if rehearsal else found
 
     def of_parameters(self, name: str, optimizer: Any) -> Precision:
         """float16 if one of torch's own optimizers holds a gradient of that dtype; found out once."""

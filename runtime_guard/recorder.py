@@ -67,6 +67,7 @@ class Recorder:
         self._found = found
         self.accumulation_steps = accumulation_steps
         self._held: dict[str, list[Violation]] = {}
+        self._tensors: dict[str, frozenset[int]] = {}
         self.passes = 0
         self.training: set[CodeType | None] = set()
         self.lock = threading.RLock()
@@ -151,9 +152,10 @@ class Recorder:
 
     def _sharing(self, name: str) -> set[str]:
         """The other optimizers that step some of the same tensors."""
-        sets = [(other, self.owners.ids(thing)) for thing, other in self.optimizers.living()]
-        mine = frozenset().union(*(ids for other, ids in sets if other == name))
-        return {other for other, ids in sets if other != name and ids & mine}
+        for thing, other in self.optimizers.living():
+            self._tensors[other] = self.owners.ids(thing)  # kept: at the end of the run it may be gone
+        mine = self._tensors.get(name, frozenset())
+        return {other for other, ids in self._tensors.items() if other != name and ids & mine}
 
     def observe(self, moment: Moment, reading: Reading | None = None) -> None:
         """Asks the rules about numbers; `reading` is one that was not known when the moment came."""
@@ -185,6 +187,7 @@ class Recorder:
             shared = [other for thing, other in self.optimizers.living() if ids and self.owners.ids(thing) == ids]
             name = self.optimizers.give(optimizer, shared[0] if shared else None)
             watch = self.watches[name] = Watch(optimizer)
+            self._tensors[name] = self._tensors.get(name, frozenset()) | ids
             decays = any(group.get("weight_decay") for group in getattr(optimizer, "param_groups", ()))
             detail = {"algorithm": type(optimizer).__name__, "decays": "yes" if decays else "no"}
             self.tally.optimizers[name] = type(optimizer).__name__

@@ -11,6 +11,8 @@ from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UNITS, UPDATES, Cade
 from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
 
+_NO_CHANCE = 16
+"""Smaller numbers agree by chance: a run of three updates may stop anywhere in a schedule of six."""
 _SINGULAR = {MICRO_BATCHES: "micro-batch", UPDATES: "update", EPOCHS: "epoch"}
 
 
@@ -33,7 +35,9 @@ def counted(cadence: Cadence) -> str | None:
         return cadence.unit if cadence.unit in UNITS else None  # turns of several kinds may be counted
     if cadence.unit is not None or cadence.horizon is None:
         return None
-    found = [unit for unit, count in zip(UNITS, cadence.passed, strict=True) if count == cadence.horizon > 1]
+    if cadence.cadence_steps <= cadence.horizon < _NO_CHANCE:
+        return None
+    found = [unit for unit, count in zip(UNITS, cadence.passed, strict=True) if count == cadence.horizon]
     return next((unit for unit in found if unit in (cadence.pace or ())), next(iter(found), None))
 
 

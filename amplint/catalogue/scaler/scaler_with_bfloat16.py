@@ -13,7 +13,7 @@ The loop is the one that float16 needs, and a change of the dtype leaves it work
 
 ## Example
 
-```python bad
+```python bad static-only -- on a CPU a scaler is a rehearsal for CUDA, and live nothing is said of it
 grad_scaler = torch.amp.GradScaler("cpu")  # expect: scaler-with-bfloat16
 for x, y in loader:
     optimizer.zero_grad()

@@ -13,7 +13,7 @@ The run works, and its numbers are those of float32. Whoever added the scaler be
 
 ## Example
 
-```python bad
+```python bad static-only -- on a CPU a scaler is a rehearsal for CUDA, and live nothing is said of it
 grad_scaler = torch.amp.GradScaler("cpu")  # expect: scaler-without-autocast
 for x, y in loader:
     optimizer.zero_grad()
