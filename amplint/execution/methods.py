@@ -176,6 +176,8 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
     if name in ("div", "true_divide", "div_", "mul", "mul_") and args:
         op = "*" if name.startswith("mul") else "/"
         return arithmetic.binary(run, ir.Binary(at, op, ir.Const(at, 0), ir.Text(at, text_of(args[0]))), owner, args[0])
+    if name == "scale":  # whoever has such a method: this is no plain loss any more
+        return owner.times(None, "scale")
     if name in _OUT:
         return Symbol(f"loss.{name}()", Origin.DATA, tags=symbols.NUMBER_TAG)
     if name == "mean" and owner.raw:

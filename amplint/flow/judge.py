@@ -62,7 +62,7 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
     runs = [(trace, _hidden(list(_breaches(trace, rules)), rules)) for trace in meant]
-    silent = _silent(meant, rules)
+    silent = _silent(traces, rules)
     best: dict[tuple[str, Site], Breach] = {}
     for trace, found in runs:
         for breach in found:
