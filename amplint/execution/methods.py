@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, attributes, averages, libraries, ranks, symbols, totals
+from amplint.execution import arithmetic, attributes, averages, libraries, precision, ranks, symbols, totals
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -206,7 +206,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         scaled=loss.scaler is not None,
         factors=loss.factors,
         detail=detail,
-        forward=trail.forward,
+        forward=precision.of_backward(run, trail.forward, loss.scaler is not None),
         **ranks.backward(run, at),
     )
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:

@@ -161,6 +161,16 @@ def of_call(run: Run, function: Symbol) -> Precision:
     return run.region.precision if run.region.precision in LOWER else Precision.UNKNOWN
 
 
+def of_backward(run: Run, ran: Precision, scaled: bool | None) -> Precision:
+    """The precision that a loss comes from. float16 without a scale is nobody's mistake where the module has a scaler:
+    whoever wrote it knows what it is for (a look for batches that do not fit into memory goes without).
+    """
+    if ran is not Precision.FLOAT16 or scaled is not False:
+        return ran
+    known = any("unscale_" in used or {"scale", "step"} <= used for used in run.program.usage.values())
+    return Precision.LOWERED if known else ran
+
+
 def trail_of(run: Run, values: list[Value]) -> Trail:
     """The beginning of a loss that is computed from some values now."""
     return Trail(forward=of_loss(run, values))

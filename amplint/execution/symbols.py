@@ -210,7 +210,9 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
     run.loop_gate = None
-    run.emit(Kind.BACKWARD, at, scaled=_scaled(symbol), forward=symbol.ran, **ranks.backward(run, at))
+    scaled = _scaled(symbol)
+    forward = precision.of_backward(run, symbol.ran, scaled)
+    run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, **ranks.backward(run, at))
     return Symbol("None")
 
 
