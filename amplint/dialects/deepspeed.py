@@ -10,5 +10,6 @@ DEEPSPEED = Dialect(
     makes={"deepspeed.ops.adam.*": Role.OPTIMIZER, "deepspeed.ops.lamb.*": Role.OPTIMIZER},
     defines={"deepspeed.initialize": "initialize", "deepspeed.DeepSpeedEngine": "Engine"},
     adopts={"model_engine": "Engine"},
+    shape={"Engine": ("model", frozenset({"backward", "step"}))},
     spelling={"backward": "engine.backward(loss)", "clip": "`gradient_clipping` of the DeepSpeed configuration"},
 )

@@ -44,9 +44,10 @@ class Dialect:
     `behaviour`: the name of a file in this folder that says what the framework does, as a small Python program that is
     never executed by Python: the static half runs it on its model, together with the user's code. `defines`: qualified
     public names and what they are called in that program. `adopts`: names that everybody gives to an object of a class
-    of it. `spelling`: what it calls its own `backward` and `clip`, for advice. `autocasts`: classes of
-    autocast contexts and the device that they are for, None when it is an argument. `plain`: packages whose models
-    enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch no gradient.
+    of it; `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the
+    framework's name somewhere. `spelling`: what it calls its own `backward` and `clip`, for advice. `autocasts`:
+    classes of autocast contexts and the device that they are for, None when it is an argument. `plain`: packages whose
+    models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch no gradient.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `words`: a file without
     any of these has no training step.
     """
@@ -68,4 +69,5 @@ class Dialect:
     behaviour: str = ""
     defines: Mapping[str, str] = field(default_factory=dict)
     adopts: Mapping[str, str] = field(default_factory=dict)
+    shape: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)

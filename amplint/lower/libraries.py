@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 
 from amplint import dialects
 from amplint.dialects.dialect import Dialect
 from amplint.flow import program as ir
-from amplint.lower.names import walk
+from amplint.lower.names import last, walk
 from amplint.lower.prune import Surroundings, whole
 from amplint.lower.statements import Statements
 from amplint.lower.usage import Deeds
@@ -26,8 +26,46 @@ def surroundings_of(body: tuple[ir.Stmt, ...]) -> Surroundings:
     told = [dialect for dialect in dialects.DIALECTS if dialect.behaviour]
     packages = {name.partition(".")[0] for name in _imported(body)}
     names = _named(body) if told else set()
-    used = [dialect for dialect in told if _packages(dialect) & packages or dialect.adopts.keys() & names]
-    return _together([_library(dialect.name) for dialect in used])
+    shaped = {dialect.name: _shaped(dialect, body) for dialect in told if dialect.shape and _says(dialect, names)}
+    used = [
+        dialect
+        for dialect in told
+        if _packages(dialect) & packages or dialect.adopts.keys() & names or shaped.get(dialect.name)
+    ]
+    return _together([_adopting(*_library(dialect.name), shaped.get(dialect.name, {})) for dialect in used])
+
+
+def _says(dialect: Dialect, names: set[str]) -> bool:
+    """Whether a module speaks of a framework in a name of its own: `args.deepspeed_config`."""
+    return any(dialect.name in name.lower() for name in names)
+
+
+def _shaped(dialect: Dialect, body: tuple[ir.Stmt, ...]) -> dict[str, str]:
+    """The names that are used as only objects of the framework's class are, and never zeroed in a loop."""
+    nodes = [node for statement in body for node in walk(statement)]
+    called: dict[str, set[str]] = {}
+    for owner, method, usual in _methods_called(nodes):
+        if usual:
+            called.setdefault(owner, set()).add(method)
+    loops = (node for node in nodes if isinstance(node, (ir.For, ir.While)))
+    zeroed = {owner for loop in loops for owner, method, _ in _methods_called(walk(loop)) if method == "zero_grad"}
+    return {
+        name: klass
+        for klass, (part, methods) in dialect.shape.items()
+        for name, used in called.items()
+        if part in name and methods <= used and name not in zeroed
+    }
+
+
+def _methods_called(nodes: Iterable[object]) -> Iterator[tuple[str, str, bool]]:
+    """What each method is called on, and whether it is used as a framework does: a `backward` is handed the loss."""
+    for node in nodes:
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and last(node.func.owner):
+            yield last(node.func.owner), node.func.name, node.func.name != "backward" or bool(node.args)
+
+
+def _adopting(library: ir.Library, deeds: Deeds, names: dict[str, str]) -> tuple[ir.Library, Deeds]:
+    return replace(library, adopts=library.adopts | names), deeds
 
 
 def _together(found: list[tuple[ir.Library, Deeds]]) -> Surroundings:
@@ -52,7 +90,7 @@ def _imported(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
 
 def _named(body: tuple[ir.Stmt, ...]) -> set[str]:
     nodes = (node for statement in body for node in walk(statement))
-    return {node.name for node in nodes if isinstance(node, (ir.Name, ir.Attr, ir.Param))}
+    return {node.name for node in nodes if isinstance(node, (ir.Name, ir.Attr, ir.Param, ir.Function))}
 
 
 @cache
