@@ -105,7 +105,9 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     made = [event for event in run.events[before:] if event.kind in _CREATED]
     run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
+    known = set(run.optimizers)
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
+        _forget(run, known)
         if not entry.complete:
             run.emit(Kind.OPAQUE, entry.function.at)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
@@ -114,6 +116,13 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
         run.gates.clear()
+
+
+def _forget(run: Run, known: set[str]) -> None:
+    """What an earlier call of the function made for itself is gone when it is called again."""
+    given = {id(value) for value in run.objects.values()}
+    for key in [key for key, made in run.optimizers.items() if key not in known and id(made) not in given]:
+        del run.optimizers[key]
 
 
 def _turns(entry: Entry) -> int:

@@ -3,8 +3,8 @@
 A backward that names no optimizer belongs to those that step next, before any other backward: that is how code with
 several optimizers is written. It is decided per place of the program, so that a micro-step on which nothing steps
 counts for the optimizer that the same place feeds at the boundary. Of optimizers that are made anew (for every fold of
-a cross-validation, say) the one that steps next is fed. Unscaling, clipping and dividing that name no optimizer go with
-the backward before them.
+a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
+and dividing that name no optimizer go with the backward before them.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     if len(names) == 1:
         return [_given(event, names[0]) for event in events]
     feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
+    born = {event.optimizer: index for index, event in enumerate(events) if event.kind is Kind.CREATE}
     result: list[Event] = []
     current: tuple[str, ...] = ()
     for index, event in enumerate(events):
         if event.kind is Kind.BACKWARD:
             place = event.step_of_program
-            current = _alive(feeds.get(place, ()), index, places[place], steps)
+            made = tuple(name for name in feeds.get(place, ()) if born.get(name, index) <= index)
+            current = _alive(made, index, places[place], steps)
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
             result += [replace(event, optimizer=name) for name in current]
         else:
