@@ -25,6 +25,7 @@ _OF_MODEL = frozenset(
     """forward no_sync parameters named_parameters train eval to cuda cpu requires_grad_ zero_grad clip_grad_norm_
     require_backward_grad_sync""".split()
 )
+NO_FORWARD = _OF_MODEL - {"forward"}
 _SWITCH = "require_backward_grad_sync"
 _FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
 
@@ -60,7 +61,7 @@ def attribute(owner: Value, name: str) -> Value:
         return _as(owner if isinstance(owner, Instance) else replace(owner, text=f"{owner.text}.module"), inside)
     if isinstance(owner, Symbol):
         return replace(owner, text=f"{text_of(owner)}.{name}", offset=0) if name in _OF_MODEL else None
-    return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in _OF_MODEL - {"forward"} else None
+    return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in NO_FORWARD else None
 
 
 def switch(run: Run, owner: Value, name: str, value: Value) -> None:
@@ -103,6 +104,8 @@ def _held(run: Run, model: str) -> bool:
 
 def backward(run: Run, at: ir.Span) -> dict[str, Any]:
     """What a backward that happens now does on the other ranks, as parts of its event."""
+    if run.without_graph:  # one that is not reached
+        return {}
     run.ranks.spent = True
     every = run.ranks.forwards
     found = [forward for forward in every if forward.wrapper is not Wrapper.INSIDE]

@@ -38,6 +38,7 @@ _MODEL = re.compile(
     r"(?i)(model|net(work)?|module|ddp|gpt|llm|bert|encoder|decoder|student|generator|discriminator|learner|policy|unet|vae)"
     r"\w*$|^(net|model)\w*$"
 )
+_OPTIMIZER_CLASS = re.compile(r"^[A-Z]\w*(Adam|SGD|Lamb|Lion|Adafactor|Optim)")  # BertAdam is no BERT
 _LOSS_CLASS = re.compile(r"(?i)loss|criterion|objective")
 _HARMLESS = re.compile(
     r"(?i)lr|learning_?rate|save|checkpoint|ckpt|log|sched|warm_?up|state|print|summary|count|describe|repr|str$|len|"
@@ -64,6 +65,8 @@ def is_loss_name(name: str) -> bool:
 def is_model(run: Run, symbol: Symbol) -> bool:
     """Whether a symbol is called, or used as, a model."""
     used = run.program.usage.get(symbol.name, frozenset())
+    if _OPTIMIZER_CLASS.search(symbol.name):
+        return False
     return bool(_MODEL.search(symbol.name)) or bool(used & {"parameters", "train", "eval", "named_parameters"})
 
 
@@ -132,11 +135,16 @@ def call(
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:
             return found
-    elif owner and method not in TORCH.quiet and role_of(run, Symbol(owner, func.origin)) == "optimizer":
+    elif owner and _hidden_from_us(method) and role_of(run, Symbol(owner, func.origin)) == "optimizer":
         run.emit(Kind.OPAQUE, at, play(run, Symbol(owner, func.origin, governed=func.governed), "optimizer"))
     if not quiet:
         hand_over(run, func.text, args, keywords, at)
     return _plain(run, func, args, keywords, at)
+
+
+def _hidden_from_us(method: str) -> bool:
+    """Whether nobody knows what a method of an optimizer does; a class belongs to a module that is called like one."""
+    return method not in TORCH.quiet and not method[:1].isupper()
 
 
 def _method(
@@ -147,7 +155,7 @@ def _method(
     symbol = Symbol(owner, func.origin, 0, func.forward, func.governed, ran=func.ran, wrapper=func.wrapper)
     if method in HOOKS:
         run.hooked = True
-    if method == "no_sync" and not symbol.governed and not args:
+    if method == "no_sync" and not args:
         return NoSync(owner)
     if method in ("chunk", "split"):
         return _parts(run, symbol, args)
@@ -232,7 +240,7 @@ def _plays(run: Run, value: Value) -> str | None:
 
 
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
-    if not _HARMLESS.search(func.name) and func.name not in TORCH.quiet:
+    if not _HARMLESS.search(func.name) and func.name not in TORCH.quiet | ranks.NO_FORWARD:
         ranks.forward(run, func, [*args, *keywords.values()], at)
     if func.name == "enter_context" and args:
         precision.enter(run, args[0])

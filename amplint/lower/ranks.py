@@ -26,21 +26,40 @@ def wrapping(body: Iterable[ir.Stmt]) -> frozenset[str]:
 
 
 def wrapped(body: Iterable[ir.Stmt], wrappers: frozenset[str]) -> frozenset[str]:
-    """The names that are bound to what a wrapper made."""
-    if not wrappers:
-        return frozenset()
-    made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
-    return frozenset(name for node in made if _calls(node.value) & wrappers for name in binds(node.target))
+    """The names that may be bound to what a wrapper made, in the module or in a function of it that returns that."""
+    names: set[str] = set()
+    makers, before = set(wrappers), -1
+    nodes = [node for statement in body for node in walk(statement)] if wrappers else []
+    made = [node for node in nodes if isinstance(node, ir.Assign)]
+    functions = [node for node in nodes if isinstance(node, ir.Function)]
+    while before < len(names) + len(makers):
+        before = len(names) + len(makers)
+        names |= {name for node in made if _gives(node.value, makers, names) for name in binds(node.target)}
+        makers |= {node.name for node in functions if _returns(node, makers, names)}
+    return frozenset(names)
 
 
-def _calls(node: ir.Expr) -> set[str]:
-    return {last(part.func) for part in walk(node) if isinstance(part, ir.Call)}
+def _gives(node: ir.Expr, makers: set[str], names: set[str]) -> bool:
+    """Whether a value may be a wrapped model: what a maker made, or such a model under another name or compiled."""
+    calls = [part for part in walk(node) if isinstance(part, ir.Call)]
+    compiled = any(last(call.func) == "compile" and names & set(map(last, call.args)) for call in calls)
+    return compiled or last(node) in names or any(last(call.func) in makers for call in calls)
+
+
+def _returns(function: ir.Function, makers: set[str], names: set[str]) -> bool:
+    returned = [node.value for node in walk(function) if isinstance(node, ir.Return) and node.value is not None]
+    parts = [part for value in returned for part in (value.items if isinstance(value, ir.Display) else (value,))]
+    return any(_gives(part, makers, names) for part in parts)
 
 
 def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
-    """`defers`: some name speaks of gradients that are not reduced; `reduces`: gradients are reduced by hand."""
+    """`defers`: some name speaks of gradients that are not reduced, other than a `no_sync` that is entered where it is
+    made; `reduces`: gradients are reduced by hand."""
     nodes = [node for statement in body for node in walk(statement)]
-    names = {str(getattr(node, "name", "") or getattr(node, "text", "")) for node in nodes}
+    entered = {
+        id(node.context.func) for node in nodes if isinstance(node, ir.With) and isinstance(node.context, ir.Call)
+    }
+    names = {str(getattr(node, "name", "") or getattr(node, "text", "")) for node in nodes if id(node) not in entered}
     called = {last(node.func) for node in nodes if isinstance(node, ir.Call)}
     reduces = any(map(_REDUCES.search, called)) or (called & _COLLECTIVES and names & {"grad", "main_grad"})
     defers = any(map(_DEFERS.search, names))
