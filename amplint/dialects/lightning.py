@@ -12,5 +12,6 @@ LIGHTNING = Dialect(
     defines={f"{package}.LightningModule": "LightningModule" for package in _PACKAGES}
     | {f"{package}.core.LightningModule": "LightningModule" for package in _PACKAGES}
     | {f"{package}.core.module.LightningModule": "LightningModule" for package in _PACKAGES},
+    words=frozenset({".manual_backward"}),
     spelling={"backward": "self.manual_backward(loss)"},
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from amplint.execution.run import Run
-from amplint.execution.values import Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
+from amplint.execution.values import Loss, Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -91,6 +92,11 @@ def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return None
 
 
+def _twin(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`twin(loss)`: the same loss, known apart from the one that it was made of."""
+    return replace(args[0], trail=replace(args[0].trail)) if isinstance(args[0], Loss) else args[0]
+
+
 def _unknown(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`unknown(text)`: something set before the loop of which only this text is known."""
     return Symbol(args[0])
@@ -132,6 +138,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "remark": _remark,
     "role": _role,
     "shared": _shared,
+    "twin": _twin,
     "unknown": _unknown,
     "unscale_all": _unscale_all,
 }

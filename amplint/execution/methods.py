@@ -151,7 +151,8 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
         if value.trail.forward is Precision.FLOAT16:
             value.trail.forward = Precision.LOWERED  # the user has a scaler, and has decided when it is needed
         return value
-    value.trail.scaled = at
+    there = run.site(at)  # in the user's code, if a framework scales
+    value.trail.scaled = (there.row, there.column, there.end_row, there.end_column)
     return replace(value, scaler=scaler)
 
 

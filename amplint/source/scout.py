@@ -25,7 +25,7 @@ MAX_BRACKETS = 200
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
-_SEEDS = frozenset({"backward", "zero_grad"})
+_SEEDS = frozenset({"backward", "manual_backward", "zero_grad"})
 _OVERRIDES = frozenset({"compute_loss"})
 _MAKERS = re.compile(r"GradScaler$")
 
