@@ -76,14 +76,16 @@ class Backward:
         if reading.not_covered:
             recorder.tally.not_covered.update(dict.fromkeys(reading.not_covered))
         scaled = reading.scaled if reading.terms else scaler is not None
+        names = frozenset(name for _, name, _ in reached)
         for _, name, tensors in reached:
             unseen = gradients.hooked(tensors) or self._unseen.in_files({site.path for site in stack})
             weight = None if unseen else reading.weight
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail={} if _mean_of_many(reading) else self._detail(name, stack, weight),
-                forward=forward, region=region,
+                forward=forward, region=region, alone=len(names) == 1,
             )  # fmt: skip
+        recorder.crossings.passed(roots, stack, recorder.owners_by_tensor, names)
         recorder.passed(roots, stack)
         recorder.seen()
 

@@ -25,6 +25,7 @@ from amplint.protocol.ledger import Grads, Ledger, Stage
 from amplint.protocol.readings import Reading
 from amplint.protocol.state import Moment, State
 from amplint.protocol.values import with_changes
+from runtime_guard.crossing import Crossings
 from runtime_guard.gates import Gates
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Shield, family
@@ -83,6 +84,7 @@ class Recorder:
         self._first_scales: dict[Stack, object] = {}
         self.owners, self.totals, self.precisions = Owners(), Totals(), Precisions()
         self.watches: dict[str, Watch] = {}
+        self.crossings = Crossings()
         self._threads: dict[str, int] = {}
         self._several = False
         self._candidates: list[weakref.ref[Any]] = []
@@ -101,6 +103,7 @@ class Recorder:
                 event = with_changes(event, gate=self._gate(event))
             if kind in _CALLS and event.optimizer is not None:
                 self._stepped_here(event.optimizer)
+                self._crossed(event)
             moments = list(self.state.moments(event))
             if token is not None:
                 token += moments
@@ -111,6 +114,14 @@ class Recorder:
             if kind in STEPS:
                 for violation in self._held.pop(event.optimizer or "", ()):
                     self._found(violation)
+
+    def _crossed(self, event: Event) -> None:
+        """The events of models through which the last backward went on its way to what steps now."""
+        name = event.optimizer or ""
+        for other, place in self.crossings.stepped(name) if event.kind in STEPS else ():
+            self.feed(Kind.PASS, stack=place, optimizer=other)
+        if event.kind is Kind.ZERO_GRAD:
+            self.crossings.erased(name)
 
     def _repeated(self, event: Event) -> bool:
         """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times."""
@@ -252,6 +263,14 @@ class Recorder:
         tensors = list(tensors)
         found = {name: thing for thing, name in self.optimizers.living() if self.owners.owns_any(thing, tensors)}
         return [(thing, name) for name, thing in found.items()]
+
+    def owners_by_tensor(self) -> dict[int, str]:
+        """The optimizer of each parameter, by its identity; of those that several step, none."""
+        found: dict[int, str] = {}
+        for thing, name in self.optimizers.living():
+            for known in self.owners.ids(thing):
+                found[known] = name if found.get(known, name) == name else ""
+        return {known: name for known, name in found.items() if name}
 
     # --- gradients ----------------------------------------------------------------------------------------------------
 

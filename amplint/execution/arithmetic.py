@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from amplint.execution import reach
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     NUMBER,
@@ -145,7 +146,7 @@ def _as_symbol(value: Value) -> Value:
 def _as_loss(op: str, value: Value) -> Value:
     """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
     scaled = op in ("*", "/") and isinstance(value, Symbol) and value.forward
-    return Loss(None, trail=Trail(forward=value.ran)) if scaled else value
+    return Loss(None, trail=Trail(forward=value.ran, reach=value.reach)) if scaled else value
 
 
 def _repeated(op: str, left: Value, right: Value) -> Value | None:
@@ -203,7 +204,12 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     text = f"{named_text(left, node.left)} {op} {named_text(right, node.right)}"
     governed = any(symbol.governed for symbol in symbols)
     return Symbol(
-        text, origin, governed=governed, tags=_tags(run, op, left, right), forward=any(s.forward for s in symbols)
+        text,
+        origin,
+        governed=governed,
+        tags=_tags(run, op, left, right),
+        forward=any(s.forward for s in symbols),
+        reach=reach.of(symbols),
     )
 
 

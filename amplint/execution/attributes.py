@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.execution import libraries, neighbours, ranks
+from amplint.execution import libraries, neighbours, ranks, reach
 from amplint.execution.arithmetic import resolve
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -70,10 +70,12 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
     if (known := ranks.attribute(owner, name)) is not None:
         return known
     if owner.forward and name == "loss":
-        return Loss(Fraction(1), trail=Trail(forward=owner.ran))
+        return Loss(Fraction(1), trail=Trail(forward=owner.ran, reach=owner.reach))
     governed = owner.governed or owner.name in _FRAMEWORKS
     text = f"{text_of(owner)}.{name}"
-    return Symbol(text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran)
+    return Symbol(
+        text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran, reach=reach.kept(owner, name)
+    )
 
 
 def write(run: Run, owner: Value, name: str, value: Value) -> None:

@@ -8,7 +8,18 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from amplint.dialects.dialect import Role
-from amplint.execution import arithmetic, attributes, builtins, libraries, methods, precision, public, ranks, symbols
+from amplint.execution import (
+    arithmetic,
+    attributes,
+    builtins,
+    libraries,
+    methods,
+    precision,
+    public,
+    ranks,
+    reach,
+    symbols,
+)
 from amplint.execution.contexts import Partial
 from amplint.execution.run import ANY_LENGTH, MAX_DEPTH, Run
 from amplint.execution.signals import Returned
@@ -100,7 +111,11 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
                 continue
             return invoke(run, found, args, keywords, at)
     ranks.forward(run, instance, args, at)
-    return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=precision.of_forward(run, instance))
+    ran, through = (
+        precision.of_forward(run, instance),
+        reach.through(run, reach.key(instance), [*args, *keywords.values()]),
+    )
+    return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=ran, reach=through)
 
 
 def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
@@ -186,7 +201,8 @@ def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
 def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords) -> Value:
     """What a function returns that is not run: a loss function's value is unknown, a model's output a forward."""
     data = any(isinstance(value, Loss) for value in (*args, *keywords.values()))
-    return Symbol(f"{name}(...)", Origin.DATA if data else Origin.OPAQUE)
+    through = reach.of([*args, *keywords.values()])
+    return Symbol(f"{name}(...)", Origin.DATA if data else Origin.OPAQUE, reach=through)
 
 
 def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value) -> Scope:
@@ -297,4 +313,5 @@ def stream_of(run: Run, value: Value) -> Stream:
         return Stream(lambda index: Parameters(value.model), length=1)
     text = text_of(value)
     governed = isinstance(value, Symbol) and value.governed
-    return Stream(lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed), batches=True)
+    through = reach.of([value])
+    return Stream(lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed, reach=through), batches=True)

@@ -66,7 +66,7 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
     if isinstance(owner, Loss):
         return owner
     if isinstance(owner, Symbol) and owner.forward and index == "loss":
-        return Loss(Fraction(1), trail=Trail(forward=owner.ran))
+        return Loss(Fraction(1), trail=Trail(forward=owner.ran, reach=owner.reach))
     return element(owner, text_of(index))
 
 
@@ -74,7 +74,8 @@ def element(owner: Value, index: str) -> Value:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
         text = f"{owner.text}[{index}]"
-        return Symbol(text, owner.origin, forward=owner.forward, governed=owner.governed, ran=owner.ran)
+        forward, governed, ran = owner.forward, owner.governed, owner.ran
+        return Symbol(text, owner.origin, forward=forward, governed=governed, ran=ran, reach=owner.reach)
     settled = isinstance(owner, Public) and owner.name in ("os.environ", "sys.argv")  # given from outside, once
     return Symbol(f"{text_of(owner)}[{index}]", Origin.RUN if settled else Origin.DATA)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, attributes, averages, libraries, precision, ranks, symbols, totals
+from amplint.execution import arithmetic, attributes, averages, libraries, precision, ranks, reach, symbols, totals
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -144,7 +144,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if isinstance(value, (list, tuple)):
         return [_scale(run, scaler, item, at) for item in value]
     if isinstance(value, Symbol):
-        value = Loss(None, trail=Trail(forward=value.ran))
+        value = Loss(None, trail=Trail(forward=value.ran, reach=value.reach))
     if isinstance(value, Stream) or not isinstance(value, Loss):
         value = Loss(None)
     if not enabled(run, scaler):
@@ -208,6 +208,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         factors=loss.factors,
         detail=detail,
         forward=precision.of_backward(run, trail.forward, loss.scaler is not None),
+        reach=reach.asked(run, trail.reach),
         **ranks.backward(run, at),
     )
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
+from amplint.execution import reach
 from amplint.execution.contexts import Autocast, NoSync, Region
 from amplint.execution.values import (
     Function,
@@ -173,7 +174,7 @@ def of_backward(run: Run, ran: Precision, scaled: bool | None) -> Precision:
 
 def trail_of(run: Run, values: list[Value]) -> Trail:
     """The beginning of a loss that is computed from some values now."""
-    return Trail(forward=of_loss(run, values))
+    return Trail(forward=of_loss(run, values), reach=reach.of(values))
 
 
 def of_loss(run: Run, values: list[Value]) -> Precision:

@@ -11,7 +11,7 @@ from typing import Any
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
-from amplint.execution import horizon, methods, precision, ranks, symbols
+from amplint.execution import horizon, methods, precision, ranks, reach, symbols
 from amplint.execution.averages import Averaged
 from amplint.execution.contexts import Partial, Region
 from amplint.execution.run import Run
@@ -102,7 +102,7 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Value:
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     origin = Origin.RUN if name.startswith(_SAFE) else Origin.DATA
     own = Precision.OFF if name.startswith(_PLAIN) else Precision.UNKNOWN
-    return Symbol(f"{name}({inner})", origin, ran=own)
+    return Symbol(f"{name}({inner})", origin, ran=own, reach=reach.of([*args, *keywords.values()]))
 
 
 def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

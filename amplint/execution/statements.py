@@ -34,6 +34,7 @@ from amplint.execution.values import (
     Origin,
     Scope,
     Symbol,
+    Trail,
     Value,
 )
 from amplint.flow import program as ir
@@ -105,7 +106,7 @@ def _as_loss(run: Run, value: Value, name: str) -> Value:
     unread = isinstance(value, Symbol) and not (value.forward or value.governed or value.origin is Origin.RUN)
     if name not in run.program.losses or not unread or "number" in value.tags:
         return value
-    return Loss(None, raw=True)
+    return Loss(None, raw=True, trail=Trail(reach=value.reach))
 
 
 def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, averages, precision, ranks
+from amplint.execution import arithmetic, averages, precision, ranks, reach
 from amplint.execution.contexts import NoSync
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
@@ -73,7 +73,7 @@ def is_model(run: Run, symbol: Symbol) -> bool:
 def loss_of(run: Run, criterion: Criterion, args: list[Value]) -> Value:
     """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
     if criterion.elementwise:
-        return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args))
+        return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=reach.of(args))
     handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
     weight, trail = Fraction(1) if criterion.averaged else None, precision.trail_of(run, args)
     return Loss(weight, trail=trail, of=handed, summed=criterion.averaged is False)
@@ -152,7 +152,9 @@ def _method(
 ) -> Value:
     from amplint.execution import methods
 
-    symbol = Symbol(owner, func.origin, 0, func.forward, func.governed, ran=func.ran, wrapper=func.wrapper)
+    symbol = Symbol(
+        owner, func.origin, 0, func.forward, func.governed, ran=func.ran, wrapper=func.wrapper, reach=func.reach
+    )
     if method in HOOKS:
         run.hooked = True
     if method == "no_sync" and not args:
@@ -220,7 +222,8 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     run.loop_gate = None
     scaled = _scaled(symbol)
     forward = precision.of_backward(run, symbol.ran, scaled)
-    run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, **ranks.backward(run, at))
+    through = reach.asked(run, symbol.reach)
+    run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, **ranks.backward(run, at))
     return Symbol("None")
 
 
@@ -252,10 +255,14 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         )
         if not args and not keywords:
             return Symbol(func.text + "()", Origin.OPAQUE)
-        return Loss(None if divides else Fraction(1), trail=precision.trail_of(run, [*args, *keywords.values()]))
+        trail = precision.trail_of(run, [*args, *keywords.values()])
+        if is_model(run, func):
+            trail.reach = reach.through(run, func.text, [*args, *keywords.values()])
+        return Loss(None if divides else Fraction(1), trail=trail)
     if is_model(run, func):
         ran = precision.of_forward(run, func)
-        return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran)
+        through = reach.through(run, func.text, [*args, *keywords.values()])
+        return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran, reach=through)
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
     if losses and _KEEPS_LOSS.search(func.name):
@@ -265,7 +272,10 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
     inner = ", ".join(text_of(value) for value in values)[:60]
-    return Symbol(f"{func.text}({inner})", origin, governed=func.governed, ran=precision.of_call(run, func))
+    through = reach.of([func, *(values if "loss" in func.name.lower() else ())])  # others may only look at it
+    return Symbol(
+        f"{func.text}({inner})", origin, governed=func.governed, ran=precision.of_call(run, func), reach=through
+    )
 
 
 def _constant(value: Value) -> bool:

@@ -17,6 +17,7 @@ def joined(run: Run, left: Loss, right: Loss) -> Trail:
         if loss.trail.born is None:
             loss.trail.born = run.tick
     first = left.trail
+    first.reach |= right.trail.reach
     terms = tuple(dict.fromkeys((*_parts(first), *(_parts(right.trail) if right.attached else ()))))
     if len({trail.born for trail in terms}) == 1:
         first.terms = terms[1:]

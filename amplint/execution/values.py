@@ -46,6 +46,7 @@ class Symbol:
     tags: frozenset[str] = frozenset()
     ran: Precision = field(default=Precision.UNKNOWN, compare=False)
     wrapper: Wrapper = field(default=Wrapper.NONE, compare=False)
+    reach: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
 
     @property
     def name(self) -> str:
@@ -156,15 +157,15 @@ class Trail:
     terms: tuple[Trail, ...] = ()
     kept: frozenset[ir.Span] = frozenset()
     forward: Precision = Precision.UNKNOWN
+    reach: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
 class Loss:
     """A loss: the factor between the criterion's mean and it, None when not known.
 
-    `divisor`: the window that it was divided by; `over`: what it was divided by instead. `of`: what a criterion that is
-    known was given; `summed`: it adds up over the batch. `attached`: it certainly carries its graph. `raw`: a function
-    that was not followed returned it, perhaps no mean.
+    `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given;
+    `summed`: over the batch. `attached`: it certainly carries its graph. `raw`: of a function not followed: no mean?
     """
 
     weight: Fraction | None

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
+from amplint.execution import reach
 from amplint.execution.arithmetic import number, tags_of, window_of
 from amplint.execution.run import Run
 from amplint.execution.totals import joined
@@ -29,6 +30,7 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     loss, other = (left, right) if isinstance(left, Loss) else (right, left)
     assert isinstance(loss, Loss)
     if op in ("+", "-"):
+        loss.trail.reach |= reach.of([other])
         return added(run, loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
     factor = number(run, other)
     if op == "*":

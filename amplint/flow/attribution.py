@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from amplint.flow.crossing import crossed
 from amplint.protocol.events import STEPS, Event, Kind, Site
 
 Place = tuple[Site, ...]
@@ -43,7 +44,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
             result += [replace(event, optimizer=name) for name in current]
         else:
             result.append(event)
-    return result
+    return crossed(result)
 
 
 def _idle(event: Event, names: Sequence[str]) -> bool:

@@ -1,8 +1,7 @@
 """A training program with everything that does not matter to the training step left out.
 
 `lower` writes it, `execution` runs it. It keeps Python's statements and expressions, but knows nothing of the syntax
-tree that they were read from. `at` is (row, column, end row, end column), counted from 1, the end exclusive.
-"""
+tree that they were read from. `at` is (row, column, end row, end column), counted from 1, the end exclusive."""
 
 from __future__ import annotations
 
@@ -380,9 +379,9 @@ class Program:
 
     `called`: the functions that another function of the module calls, methods with a dot before their name.
     `libraries`: the frameworks that it uses. `losses`: the names of what is back-propagated or scaled.
-    `takes_gradients`: something in the module, run or not, may step an optimizer or use a gradient. `varying`: names
-    that a loop over batches sets anew, other than to a literal. `casts`: autocast is used outside the step. `ranks`:
-    what it does about other processes. `neighbours`: of other files. `links`: file and name behind a qualified name.
+    `takes_gradients`: something in it may step an optimizer or use a gradient. `varying`: names that a loop over
+    batches sets anew, other than to a literal. `casts`: autocast is used outside the step. `ranks`: what it does about
+    other processes. `neighbours`: of other files. `links`: file and name behind a public name. `freezes`: parameters.
     """
 
     path: str
@@ -398,3 +397,4 @@ class Program:
     links: abc.Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     quiet: frozenset[tuple[str, str]] = frozenset()  # functions that do nothing to what they are handed
     ranks: frozenset[str] = frozenset()
+    freezes: bool = False

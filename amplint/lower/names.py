@@ -68,10 +68,11 @@ _CRITERION = re.compile(r"(?i)criterion|^crit|_loss$|^loss(_?fn|_?func)?$|^binar
 _MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")
 
 
-def matters(node: object, known: frozenset[str]) -> set[str]:
+def matters(node: object, known: frozenset[str], whole: bool = False) -> set[str]:
     """The names that decide what an expression is worth to the training step.
 
-    What is handed to a function that is not of the module (`known`) does not: a loss is a loss, whatever the batch.
+    What is handed to a function that is not of the module (`known`) does not: a loss is a loss, whatever the batch. It
+    does (`whole`) where there are several models, and one may be given what another returned.
     """
     found: set[str] = set()
     stack = [node]
@@ -81,7 +82,9 @@ def matters(node: object, known: frozenset[str]) -> set[str]:
             found.add(part.name)
         if isinstance(part, ir.Call):
             name = last(part.func)
-            through = name in _THROUGH or name in known or name.endswith(_MAKERS) or bool(_CRITERION.search(name))
+            through = (
+                whole or name in _THROUGH or name in known or name.endswith(_MAKERS) or bool(_CRITERION.search(name))
+            )
             stack += [part.func, *((*part.args, *(value for _, value in part.keywords)) if through else ())]
         else:
             stack += children(part)

@@ -10,7 +10,7 @@ from typing import Any
 
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
-from amplint.lower.names import binds, calls, functions, reaches, reads, walk
+from amplint.lower.names import binds, calls, functions, last, reaches, reads, walk
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
 from amplint.lower.ranks import by_hand
 from amplint.lower.relevance import Relevance
@@ -53,10 +53,23 @@ def program_of(
         losses=usage.losses,
         casts=_casts(every),
         ranks=by_hand(every),
+        freezes=any(_freezes(node) for statement in every for node in walk(statement)),
         neighbours=bodies,
         links={here: there for here, there in taken.links.items() if here not in idle},
         quiet=frozenset(taken.quiet | idle),
     )
+
+
+_FREEZES = re.compile(r"(?i)requires_?grad|freez|toggle|trainable")
+
+
+def _freezes(node: object) -> bool:
+    """Whether a statement or call may keep gradients from some parameters: `p.requires_grad = False`, for one."""
+    if isinstance(node, ir.Assign):
+        return bool(_FREEZES.search(last(node.target)))
+    if not isinstance(node, ir.Call):
+        return False
+    return bool(_FREEZES.search(last(node.func))) or any(name == "inputs" for name, _ in node.keywords)
 
 
 def _varying(body: Body) -> frozenset[str]:

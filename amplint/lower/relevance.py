@@ -50,6 +50,7 @@ class Relevance:
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked
         self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
+        self._whole = several_models(usage)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -70,7 +71,7 @@ class Relevance:
         self, node: ir.If | ir.For | ir.While | ir.With | ir.Try, function: str, loop: int, parents: tuple[int, ...]
     ) -> None:
         head = getattr(node, _HEADS[type(node)]) if type(node) in _HEADS else None
-        names = matters(head, self._known) if head else set()
+        names = matters(head, self._known, self._whole) if head else set()
         if isinstance(node, ir.For):
             names |= reads(node.target)
         self._heads[id(node)] = frozenset(names)
@@ -93,7 +94,11 @@ class Relevance:
             bound |= self._grows_by(node)
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
         doing = acts(node, self.usage) or bool(reaches(node) & self.deeds.acting) or self._runs(node, function)
-        read = reads(node) if isinstance(node, ir.Global) else matters(node, self._known) | self._clipped(node)
+        read = (
+            reads(node)
+            if isinstance(node, ir.Global)
+            else matters(node, self._known, self._whole) | self._clipped(node)
+        )
         return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents)
 
     def _runs(self, node: ir.Stmt, function: str) -> bool:
@@ -158,6 +163,11 @@ class Relevance:
         if node.how == "raise":
             return bool(line.parents) and line.parents[-1] in self.kept
         return line.loop in self.kept
+
+
+def several_models(usage: Usage) -> bool:
+    """Whether there are several optimizers, so that a loss may go through the model of one on its way to another's."""
+    return sum(usage.is_optimizer(name) for name in usage.methods) > 1
 
 
 def _guards_the_window(node: ir.If) -> bool:

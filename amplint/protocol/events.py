@@ -36,6 +36,7 @@ class Kind(Enum):
     LOSS_DIVIDED = "loss divided after its backward"
     KEEP = "loss added to a running total with its graph"
     SPEND = "running total back-propagated"
+    PASS = "backward through a model on the way to another one"
     AVERAGE = "weights averaged"
     EPOCH_END = "data loader exhausted"
     OPAQUE = "code that could not be followed may have changed the gradients"
@@ -83,6 +84,8 @@ class Event:
     measured. `forward`: the precision of the forward that a back-propagated loss comes from; `region`: that of the
     place of the event; `parameters`: that of the parameters that are unscaled or stepped. `wrapper`: what wraps the
     model that is back-propagated through or clipped; `sync`: whether a backward reduces over the ranks.
+    `reach`: the models that a loss went through, each with itself and with those whose outputs it was given. `alone`: a
+    backward reached no other optimizer's parameters.
     """
 
     kind: Kind
@@ -105,6 +108,8 @@ class Event:
     parameters: Precision = Precision.UNKNOWN
     wrapper: Wrapper = Wrapper.NONE
     sync: Sync = Sync.UNKNOWN
+    reach: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False, hash=False)
+    alone: bool = False
 
     @property
     def step_of_program(self) -> tuple[Site, ...]:

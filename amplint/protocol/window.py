@@ -36,7 +36,9 @@ class Window:
     `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the
     last such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
     `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight of the last one.
-    `averaged`: the places that took the weights into an average since the last step.
+    `averaged`: the places that took the weights into an average since the last step. `foreign`: since the last step or
+    erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one of this
+    optimizer alone was added to them.
     """
 
     micro_steps: int = 0
@@ -60,6 +62,8 @@ class Window:
     longest: int = 0
     worth: Weight = None
     averaged: frozenset[Place] = frozenset()
+    foreign: bool = False
+    joined: bool = False
 
 
 NO_WINDOW = Window()
@@ -77,8 +81,16 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
         factor = event.weight
         return with_changes(before, weights=tuple((place, _times(weight, factor)) for place, weight in before.weights))
     if event.kind is Kind.DIVIDE or event.kind is Kind.OPAQUE:
-        averaged = before.averaged if event.kind is Kind.DIVIDE else frozenset()
-        return with_changes(before, weights=tuple((place, None) for place, _ in before.weights), averaged=averaged)
+        kept = event.kind is Kind.DIVIDE
+        return with_changes(
+            before,
+            weights=tuple((place, None) for place, _ in before.weights),
+            averaged=before.averaged if kept else frozenset(),
+            foreign=kept and before.foreign,
+            joined=kept and before.joined,
+        )
+    if event.kind is Kind.PASS:
+        return with_changes(before, foreign=True)
     if event.kind is Kind.AVERAGE:
         return with_changes(before, averaged=before.averaged | {event.step_of_program})
     if event.kind is Kind.LOSS_DIVIDED:
@@ -112,6 +124,7 @@ def _backward(before: Window, event: Event, consumed: bool) -> Window:
         here=frozenset({place}) if again else before.here | {place},
         weights=tuple(totals.items()),
         restacked=before.restacked + (consumed and before.micro_steps == 0),
+        joined=before.joined or (before.foreign and event.alone),
     )
 
 
@@ -162,6 +175,8 @@ def _step(before: Window, event: Event) -> Window:
         longest=max(before.longest, before.micro_steps),
         worth=worth(before),
         averaged=frozenset(),
+        foreign=False,
+        joined=False,
     )
 
 
@@ -190,4 +205,6 @@ def _emptied(before: Window) -> Window:
         unzeroed=0,
         restacked=0,
         late=False,
+        foreign=False,
+        joined=False,
     )

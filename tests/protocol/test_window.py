@@ -120,3 +120,25 @@ def test_places_that_average_the_weights_are_known_until_they_move():
     assert window(BACK, here, of(Kind.DIVIDE), ZERO).averaged == {here.step_of_program}
     assert window(BACK, here, STEP).averaged == frozenset()
     assert window(BACK, here, of(Kind.OPAQUE)).averaged == frozenset()
+
+
+PASS, OWN = of(Kind.PASS, 8), of(Kind.BACKWARD, 9, alone=True)
+
+
+@pytest.mark.parametrize(
+    ("history", "foreign", "joined"),
+    [
+        ([OWN], False, False),
+        ([BACK, PASS], True, False),
+        ([BACK, PASS, BACK], True, False),
+        ([BACK, PASS, OWN], True, True),
+        ([BACK, PASS, OWN, BACK], True, True),
+        ([OWN, BACK, PASS], True, False),
+        ([BACK, PASS, of(Kind.DIVIDE), OWN], True, True),
+        ([BACK, PASS, ZERO, OWN], False, False),
+        ([BACK, PASS, OWN, STEP], False, False),
+        ([BACK, PASS, OWN, of(Kind.OPAQUE)], False, False),
+    ],
+)
+def test_gradients_that_a_loss_left_on_its_way_are_known_until_they_are_used_or_erased(history, foreign, joined):
+    assert (window(*history).foreign, window(*history).joined) == (foreign, joined)
