@@ -49,6 +49,7 @@ from amplint.catalogue.clipping import (
     scaled_gradient_norm,
 )
 from amplint.catalogue.distributed import (
+    averaged_twice_across_ranks,
     forward_bypasses_ddp,
     forward_outside_no_sync,
     fsdp_local_clip,
@@ -162,6 +163,7 @@ _MODULES: tuple[ModuleType, ...] = (
     forward_bypasses_ddp,
     fsdp_local_clip,
     fsdp_plain_scaler,
+    averaged_twice_across_ranks,
 )
 
 

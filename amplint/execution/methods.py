@@ -198,7 +198,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
-    detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
+    detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))} | ranks.averaged(run, loss)
     run.emit(
         Kind.BACKWARD,
         at,

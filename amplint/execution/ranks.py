@@ -6,13 +6,14 @@ Whether it reduces is known only where all of them agree.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amplint.dialects import DIALECTS
 from amplint.execution import arithmetic
 from amplint.execution.contexts import Forward, NoSync
-from amplint.execution.values import Instance, Parameters, Public, Symbol, Value, text_of
+from amplint.execution.values import Instance, Loss, Parameters, Public, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Sync, Wrapper
@@ -27,6 +28,7 @@ _OF_MODEL = frozenset(
 )
 NO_FORWARD = _OF_MODEL - {"forward"}
 _SWITCH = "require_backward_grad_sync"
+_WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
 _FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
 
 
@@ -130,6 +132,14 @@ def _sync(run: Run, forward: Forward) -> Sync:
         return Sync.TOO_LATE
     known = "defers" not in run.program.ranks and not run.ranks.held
     return Sync.REDUCED if known else Sync.UNKNOWN
+
+
+def averaged(run: Run, loss: Loss) -> dict[str, str]:
+    """By which number of ranks a mean loss, and nothing else about it, was divided."""
+    if loss.weight is None or len(loss.factors) != 1 or run.hooked or "gathers" in run.program.ranks:
+        return {}
+    found = _WORLD.match(next(iter(loss.factors)))
+    return {"ranks": found["ranks"]} if found else {}
 
 
 def _several_optimizers(run: Run) -> bool:

@@ -54,7 +54,8 @@ def _returns(function: ir.Function, makers: set[str], names: set[str]) -> bool:
 
 def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     """`defers`: some name speaks of gradients that are not reduced, other than a `no_sync` that is entered where it is
-    made; `reduces`: gradients are reduced by hand."""
+    made; `reduces`: gradients are reduced by hand; `gathers`: what other ranks have is gathered.
+    """
     nodes = [node for statement in body for node in walk(statement)]
     entered = {
         id(node.context.func) for node in nodes if isinstance(node, ir.With) and isinstance(node.context, ir.Call)
@@ -63,4 +64,5 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     called = {last(node.func) for node in nodes if isinstance(node, ir.Call)}
     reduces = any(map(_REDUCES.search, called)) or (called & _COLLECTIVES and names & {"grad", "main_grad"})
     defers = any(map(_DEFERS.search, names))
-    return frozenset(["defers"] * defers + ["reduces"] * bool(reduces))
+    gathers = any("gather" in name.lower() for name in called)
+    return frozenset(["defers"] * defers + ["reduces"] * bool(reduces) + ["gathers"] * gathers)
