@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -175,7 +176,7 @@ def _runs(program: ir.Program, entry: Entry) -> list[Run]:
 
 
 def _runs_and_whether_all(program: ir.Program, entry: Entry) -> tuple[list[Run], bool]:
-    model, idle = Model(), set[str]()
+    model, idle = Model(), Counter[str]()
     for _ in range(MAX_RESTARTS):
         try:
             return all_runs(lambda forced: play(program, entry, model, forced), idle=idle)

@@ -73,15 +73,16 @@ def window_of(run: Run, value: Value) -> Length | None:
 
 def number(run: Run, value: Value) -> int | Fraction | None:
     """A value as an exact number, None when it is not one that is known."""
+    if isinstance(value, Symbol):  # first: whether something is a `Fraction`, an abstract class, is slow to find out
+        known = value.text in run.model.counters
+        return Count(run.tick + value.offset, _ASSUMED) if known else window_of(run, value)
     if isinstance(value, (Gated, bool)):
         return int(value.value if isinstance(value, Gated) else value)
     if isinstance(value, (int, Fraction)):
         return value
     if isinstance(value, float):
         return Fraction(str(value)) if math.isfinite(value) else None
-    if isinstance(value, Symbol) and value.text in run.model.counters:
-        return Count(run.tick + value.offset, _ASSUMED)
-    return window_of(run, value)
+    return None
 
 
 _ASSUMED = frozenset({"assumed"})

@@ -122,6 +122,8 @@ def _bound(run: Run, instance: Value, found: Value) -> Value:
 
     if not isinstance(found, Function) or isinstance(found.node, ir.Lambda):
         return found
+    if not found.node.decorators:
+        return Method(found, instance)
     marks = {_last(decorator) for decorator in found.node.decorators}
     if "staticmethod" in marks:
         return found

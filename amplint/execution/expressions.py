@@ -202,7 +202,7 @@ _EVALUATORS: dict[type, Callable[[Run, Scope, Any], Value]] = {
     ir.Name: _name,
     ir.Attr: _attr,
     ir.Item: _item,
-    ir.Call: lambda run, scope, node: calls.call(run, scope, node),
+    ir.Call: calls.call,
     ir.Binary: _binary,
     ir.Compare: _compare,
     ir.Logic: _logic,

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from amplint.execution.contexts import Ranks, Region
@@ -142,9 +143,9 @@ class Run:
         """What was decided, in the order in which it was first asked."""
         return {decision.key: decision.value for decision in self.decisions.values()}
 
-    @property
+    @cached_property
     def happened(self) -> Hashable:
-        """All that happened, in a form that is quick to compare."""
+        """All that happened by the end of the run, in a form that is quick to compare."""
         return tuple(
             (
                 event.kind.value,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -37,6 +36,7 @@ from amplint.execution.values import (
     Trail,
     Value,
 )
+from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -81,7 +81,7 @@ def _forget(run: Run, target: ir.Expr) -> None:
         _forget(run, item)
 
 
-_OWN_SCHEDULER = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
+_OWN_SCHEDULER = says(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
 """A scheduler of a class that is not torch's: nobody knows what its `step()` counts from."""
 
 
@@ -94,7 +94,7 @@ def named(value: Value, name: str) -> Value:
     """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
     if type(value) is int:
         return arithmetic.counted(value, name)
-    if _is_made(value) and _OWN_SCHEDULER.search(value.text):
+    if _is_made(value) and _OWN_SCHEDULER(value.text):
         return replace(value, text=name, governed=True)
     if _is_made(value):
         return replace(value, text=name)

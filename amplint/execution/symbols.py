@@ -28,29 +28,30 @@ from amplint.execution.values import (
     Value,
     text_of,
 )
+from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
-_CRITERION = re.compile(
+_CRITERION = says(
     r"(?i)^(?!(compute|get|calc|calculate|train|forward|eval|make|build|update|log|print)_)\w*(crit(erion)?\w*|loss_?(fn|fun|func|function|f|module|layer)?|objective)(_?\w{1,3})?$"
 )
-_MODEL = re.compile(
+_MODEL = says(
     r"(?i)(model|net(work)?|module|ddp|gpt|llm|bert|encoder|decoder|student|generator|discriminator|learner|policy|unet|vae)"
     r"\w*$|^(net|model)\w*$"
 )
-_OPTIMIZER_CLASS = re.compile(r"^[A-Z]\w*(Adam|SGD|Lamb|Lion|Adafactor|Optim)")  # BertAdam is no BERT
-_LOSS_CLASS = re.compile(r"(?i)loss|criterion|objective")
-_HARMLESS = re.compile(
+_OPTIMIZER_CLASS = says(r"^[A-Z]\w*(Adam|SGD|Lamb|Lion|Adafactor|Optim)")  # BertAdam is no BERT
+_LOSS_CLASS = says(r"(?i)loss|criterion|objective")
+_HARMLESS = says(
     r"(?i)lr|learning_?rate|save|checkpoint|ckpt|log|sched|warm_?up|state|print|summary|count|describe|repr|str$|len|"
     r"info|load|resume|hasattr|getattr|isinstance|type|id$|adjust|set_|get_|watch|format"
 )
-_HIDDEN = re.compile(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|train_(batch|one)|scale_loss")
-_RESTORES = re.compile(r"(?i)load|resume|restore")
+_HIDDEN = says(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|train_(batch|one)|scale_loss")
+_RESTORES = says(r"(?i)load|resume|restore")
 _SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scalers?$")
 _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
 _SCHEDULER = re.compile(r"(?i)sched|^lr_?s|_lr$|warmup")
 _OPTIMIZER = re.compile(r"(?i)optim|(^|_)opts?([_\d]|$)")
-_KEEPS_LOSS = re.compile(r"(?i)reduce|gather|sync|all_|mean|to$|cuda|float|item")
+_KEEPS_LOSS = says(r"(?i)reduce|gather|sync|all_|mean|to$|cuda|float|item")
 
 
 NUMBER_TAG = frozenset({"number"})
@@ -59,15 +60,15 @@ NUMBER_TAG = frozenset({"number"})
 
 def is_loss_name(name: str) -> bool:
     """Whether a class is called a loss."""
-    return bool(_LOSS_CLASS.search(name))
+    return _LOSS_CLASS(name)
 
 
 def is_model(run: Run, symbol: Symbol) -> bool:
     """Whether a symbol is called, or used as, a model."""
     used = run.program.usage.get(symbol.name, frozenset())
-    if _OPTIMIZER_CLASS.search(symbol.name):
+    if _OPTIMIZER_CLASS(symbol.name):
         return False
-    return bool(_MODEL.search(symbol.name)) or bool(used & {"parameters", "train", "eval", "named_parameters"})
+    return _MODEL(symbol.name) or bool(used & {"parameters", "train", "eval", "named_parameters"})
 
 
 def loss_of(run: Run, criterion: Criterion, args: list[Value]) -> Value:
@@ -243,13 +244,13 @@ def _plays(run: Run, value: Value) -> str | None:
 
 
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
-    if not _HARMLESS.search(func.name) and func.name not in TORCH.quiet | ranks.NO_FORWARD:
+    if not _HARMLESS(func.name) and func.name not in TORCH.quiet | ranks.NO_FORWARD:
         ranks.forward(run, func, [*args, *keywords.values()], at)
     if func.name == "enter_context" and args:
         precision.enter(run, args[0])
         ranks.enter(run, args[0])
         return args[0]
-    if _CRITERION.search(func.name) and func.name != "backward":
+    if _CRITERION(func.name) and func.name != "backward":
         divides = any(
             arithmetic.window_of(run, value) or isinstance(value, Length) for value in (*args, *keywords.values())
         )
@@ -265,7 +266,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran, reach=through)
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
-    if losses and _KEEPS_LOSS.search(func.name):
+    if losses and _KEEPS_LOSS(func.name):
         return replace(losses[0], attached=False)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     known = func.origin is Origin.RUN and all(_constant(value) for value in values)
@@ -289,13 +290,13 @@ def hand_over(run: Run, name: str, args: list[Value], keywords: dict[str, Value]
     short = name.rpartition(".")[2]
     values = [inner for value in (*args, *keywords.values()) for inner in _flat(value)]
     roles = [(value, _plays(run, value) or _kind(value)) for value in values]
-    hidden = bool(_HIDDEN.search(short)) and not _HARMLESS.search(short)
+    hidden = _HIDDEN(short) and not _HARMLESS(short)
     for value, role in roles:
-        if role == "optimizer" and (hidden or not _HARMLESS.search(short)):
+        if role == "optimizer" and (hidden or not _HARMLESS(short)):
             run.emit(Kind.OPAQUE, at, play(run, value, "optimizer"))
-        if isinstance(value, Scaler) and _RESTORES.search(short):
+        if isinstance(value, Scaler) and _RESTORES(short):
             value.maker = ()  # its state does not begin where it was made
-        if role == "scaler" and not _HARMLESS.search(short):
+        if role == "scaler" and not _HARMLESS(short):
             run.emit(Kind.OPAQUE, at)
     if hidden and not any(role == "optimizer" for _, role in roles):
         run.emit(Kind.OPAQUE, at)

@@ -6,12 +6,13 @@ A decision that changed nothing of what happened is not combined with others.
 
 Most decisions change nothing, wherever they are taken, so they are tried several at once: if nothing changes when all
 of them are taken the other way, each has been tried; if something does, halves of them are tried. A decision that has
-changed nothing once is *idle*: of the runs that follow, all idle decisions are tried together, after everything else.
+changed nothing once is *idle*: of the runs that follow, all idle decisions are tried together, after everything else;
+and those that have changed nothing in several runs not any more.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -22,6 +23,9 @@ MAX_COST = 80_000
 
 MAX_STRIDE = 8
 """Decisions of which nothing is known that are tried at once."""
+
+ENOUGH = 3
+"""In so many runs a decision has to change nothing."""
 
 
 class Decided(Protocol):
@@ -44,10 +48,10 @@ R = TypeVar("R", bound=Decided)
 
 
 def all_runs(
-    play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS, idle: set[str] | None = None
+    play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS, idle: Counter[str] | None = None
 ) -> tuple[list[R], bool]:
     """One run per assignment, and whether that was all of them. `idle` is known from before, and learns."""
-    search = _Search(play, set() if idle is None else idle)
+    search = _Search(play, Counter() if idle is None else idle)
     complete = search.finish(limit)
     return search.runs, complete
 
@@ -61,7 +65,7 @@ class _Search(Generic[R]):
     """
 
     play: Callable[[dict[str, bool]], R]
-    idle: set[str]
+    idle: Counter[str]
     runs: list[R] = field(default_factory=list)
     seen: set[Hashable] = field(default_factory=set)
     now: list[tuple[R, list[str]]] = field(default_factory=list)
@@ -82,7 +86,8 @@ class _Search(Generic[R]):
             elif self.waiting:
                 self._plan(*self.waiting.popleft())
             else:
-                self.now.append(self.doubted.popleft())
+                run, keys = self.doubted.popleft()
+                self._add(run, [key for key in keys if self.idle[key] < ENOUGH])
         return True
 
     def _played(self, forced: dict[str, bool]) -> R:
@@ -97,10 +102,14 @@ class _Search(Generic[R]):
             self.runs.append(run)
             self.waiting.append((run, [key for key in run.choices if key not in forced]))
 
+    def _add(self, run: R, keys: list[str]) -> None:
+        if keys:
+            self.now.append((run, keys))
+
     def _plan(self, run: R, keys: list[str]) -> None:
         """Takes the next decisions that are not idle: the more, the longer nothing has changed."""
-        known = [key for key in keys if key in self.idle]
-        fresh = [key for key in keys if key not in self.idle]
+        known = [key for key in keys if self.idle[key]]
+        fresh = [key for key in keys if not self.idle[key]]
         if known:
             self.doubted.append((run, known))
         if fresh:
@@ -112,14 +121,13 @@ class _Search(Generic[R]):
         forced = _otherwise(run.choices, keys)
         found = self._played(forced)
         if found.happened == run.happened:
-            self.idle |= found.choices.keys() & set(keys)
+            self.idle.update(found.choices.keys() & set(keys))
             self.stride = min(2 * self.stride, MAX_STRIDE)
-            rest = [key for key in keys if key not in found.choices]  # not asked any more: not tried either
-            self.now += [(run, rest)] if rest else []
+            self._add(run, [key for key in keys if key not in found.choices])  # not asked any more: not tried either
             return
         self.stride = 1
         if len(keys) == 1:
-            self.idle.discard(keys[0])
+            del self.idle[keys[0]]
             self._keep(found, forced)
         else:
             half = len(keys) // 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from typing import Any
 
 from amplint.flow import program as ir
 
@@ -12,37 +13,51 @@ _PARTS: dict[type, tuple[str, ...]] = {}
 
 
 def _parts(kind: type) -> tuple[str, ...]:
-    """The fields of a node type that can hold nodes."""
-    if kind not in _PARTS:
-        _PARTS[kind] = tuple(part.name for part in fields(kind) if part.name not in ("at", "shape"))
-    return _PARTS[kind]
+    """The fields of a node type that can hold nodes, by their annotations."""
+    found = _PARTS.get(kind)
+    if found is None:
+        found = _PARTS[kind] = tuple(part.name for part in fields(kind) if _HOLDS.search(str(part.type)))
+    return found
 
 
-def children(node: object) -> Iterator[object]:
+_HOLDS = re.compile(r"\b(Expr|Stmt|Param)\b")
+
+
+def children(node: object) -> list[object]:
     """The nodes directly inside a node, in source order."""
+    found: list[object] = []
     for name in _parts(type(node)):
         value = getattr(node, name)
-        if isinstance(value, tuple):
-            yield from _nodes(value)
-        elif isinstance(value, ir.Node):
-            yield value
+        if type(value) is tuple:
+            _gather(value, found)
+        elif value is not None:
+            found.append(value)
+    return found
 
 
-def _nodes(values: tuple[object, ...]) -> Iterator[object]:
+def _gather(values: tuple[Any, ...], found: list[object]) -> None:
+    """Adds the nodes in a field: one after the other, or in pairs with a name or with another node."""
     for value in values:
-        if isinstance(value, tuple):
-            yield from _nodes(value)
-        elif isinstance(value, (ir.Node, ir.Param)):
-            yield value
+        if type(value) is tuple:
+            _gather(value, found)
+        elif isinstance(value, _NODES):
+            found.append(value)
 
 
-def walk(node: object) -> Iterator[object]:
+_NODES = (ir.Node, ir.Param)
+
+
+def walk(node: object) -> list[object]:
     """A node and everything inside it, functions included, in source order."""
-    stack = [node]
+    stack, found = [node], []
     while stack:
-        found = stack.pop()
-        yield found
-        stack.extend(reversed(list(children(found))))
+        part = stack.pop()
+        found.append(part)
+        inside = children(part)
+        if inside:
+            inside.reverse()
+            stack += inside
+    return found
 
 
 def last(node: object) -> str:

@@ -128,7 +128,8 @@ def _return(self: Statements, node: cst.Return) -> Iterator[ir.Stmt]:
 
 def _function(self: Statements, node: cst.FunctionDef) -> Iterator[ir.Stmt]:
     body = self.suite(node.body)
-    generator = _yields(node)
+    row, _, end, _ = self.span(node)
+    generator = any("yield" in line for line in self.tree.lines[row - 1 : end]) and _yields(node)
     decorators = tuple(self.value(decorator.decorator) for decorator in node.decorators)
     params = self.expressions.params(node.params)
     yield ir.Function(self.span(node.name), node.name.value, params, body, decorators, generator)

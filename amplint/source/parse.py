@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+_LINE_END = re.compile(r"\r\n?|\n")
+"""Where LibCST counts lines: `str.splitlines` would also split at form feeds."""
 
 
 class Unparsable(Exception):
@@ -21,10 +25,11 @@ class Unparsable(Exception):
 
 @dataclass(frozen=True)
 class Tree:
-    """A parsed module and where each of its nodes stands."""
+    """A parsed module, where each of its nodes stands, and the lines of its text."""
 
     module: cst.Module
     positions: Mapping[cst.CSTNode, CodeRange]
+    lines: Sequence[str]
 
 
 def parse(text: str) -> Tree:
@@ -37,7 +42,7 @@ def parse(text: str) -> Tree:
     except cst.ParserSyntaxError as error:
         raise _unparsable(text, error) from error
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-    return Tree(wrapper.module, wrapper.resolve(PositionProvider))
+    return Tree(wrapper.module, wrapper.resolve(PositionProvider), _LINE_END.split(text))
 
 
 def _unparsable(text: str, error: cst.ParserSyntaxError) -> Unparsable:
