@@ -234,10 +234,12 @@ def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> No
     """Takes an annotation's word for the role of a parameter of which nothing is known."""
     if param.annotation is None or (value is not None and not isinstance(value, Symbol)):
         return
-    for name in public_names(run, function.scope, param.annotation):
-        role = public.role_of(name)
-        if role is not None:
-            run.annotated[value.text if isinstance(value, Symbol) else param.name] = role.value
+    if id(param) not in run.annotations:
+        roles = [public.role_of(name) for name in public_names(run, function.scope, param.annotation)]
+        run.annotations[id(param)] = next((role.value for role in reversed(roles) if role is not None), None)
+    said = run.annotations[id(param)]
+    if said is not None:
+        run.annotated[value.text if isinstance(value, Symbol) else param.name] = said
 
 
 def public_names(run: Run, scope: Scope, node: ir.Expr) -> list[str]:

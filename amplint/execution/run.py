@@ -95,7 +95,7 @@ class Run:
     `passed`: the backward passes, updates and ends of epochs so far. `turns`: per text of what a loop is bounded by,
     what passes in one turn of it; `compared`: per symbol, the numbers that it was compared with, each with the backward
     passes and updates so far. `unsettled`: per text of a horizon, the detail of the event that made its scheduler;
-    `prepared`: those details of schedulers that a framework steps.
+    `prepared`: those details of schedulers that a framework steps. `annotations`: what role those of parameters name.
     """
 
     program: ir.Program
@@ -110,6 +110,7 @@ class Run:
     optimizers: dict[str, Optimizer] = field(default_factory=dict)
     objects: dict[tuple[str, str], Value] = field(default_factory=dict)
     annotated: dict[str, str] = field(default_factory=dict)
+    annotations: dict[int, str | None] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
     tick: int = 0
     last_batch: bool = False
