@@ -20,6 +20,12 @@ def by_hand(moment: Moment) -> bool:
     return "through" not in moment.event.detail
 
 
+def crossed_by_hand(moment: Moment) -> bool:
+    """Whether the step, or the update before it, is the user's own; what a framework does is its own affair."""
+    update = moment.last.get(Kind.UPDATE)
+    return by_hand(moment) or (update is not None and "through" not in update.detail)
+
+
 def bypassed(kind: Kind, due: str) -> Callable[[Moment], bool]:
     """Whether a framework steps what torch did, although the framework has a call of its own for it."""
 

@@ -62,7 +62,7 @@ needed: one scaler serves several optimizers.
 """
 
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import by_hand
+from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.events import Kind
 
 RULE = Rule(
@@ -70,7 +70,7 @@ RULE = Rule(
     message="`scaler.update()` runs before the step that these gradients belong to: they are divided by a scale that "
     "is not the one they were multiplied by, and an overflow is looked for too late",
     advice="call `scaler.update()` after the last `scaler.step()` of the iteration",
-    when=(Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True, also=by_hand),),
+    when=(Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True, also=crossed_by_hand),),
     place=Kind.UPDATE,
     hides=("missing-scaler-update", "unscaled-backward", "unscale-after-step"),
     because=(
