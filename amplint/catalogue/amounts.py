@@ -224,9 +224,14 @@ def short_but_divided_by_the_long(moment: Moment) -> bool:
 
 
 def tail_lengths(moment: Moment) -> dict[str, str]:
-    """The lengths of a tail and of a full window, in the user's words where they are known."""
+    """The lengths of a tail and of a full window: in numbers where they are, else in the user's words."""
     window = moment.ledger.window
-    return {"short": str(window.micro_steps), "long": str(window.longest)}
+    gate = moment.event.gate or window.gate
+    name = gate.length if gate is not None else None
+    if name is not None and not name.isdecimal() and not isinstance(window.worth, float):
+        return {"held": f"fewer than {name}", "long": name, "share": "too small"}
+    held, whole = window.micro_steps, window.longest
+    return {"held": f"{held} of {whole}", "long": str(whole), "share": f"{held}/{whole} of what it should be"}
 
 
 def scaled_loss(moment: Moment) -> bool:

@@ -29,9 +29,11 @@ from amplint.execution.values import (
     last_part,
     text_of,
 )
+from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 
+_LAST_BATCH = says(r"(?i)^(is_)?last_(batch|iter(ation)?|micro_?batch)$|^end_of_(dataloader|epoch|loader)$")
 _WINDOW_NAME = re.compile(
     r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
     r"|(num_|n_)?micro_?(batches|steps)|iter_size|iteration_per_update|steps_per_update"
@@ -314,6 +316,8 @@ def truth(run: Run, value: Value) -> bool:
     if isinstance(value, Symbol):
         if window_of(run, value) is not None:
             return True
+        if run.in_batches and _LAST_BATCH(value.name):
+            return run.last_batch
         return run.decide(text_of(value), value.origin, default=value.origin is not Origin.DATA)
     if isinstance(value, Condition):
         return _decided(run, value)

@@ -126,7 +126,8 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     maker = (*run.stack, run.site(at)) if begins else ()
     sharded = name.endswith("ShardedGradScaler")
     made = Scaler(run.name("scaler"), keywords.get("enabled", True), known=True, maker=maker, sharded=sharded)
-    run.emit(Kind.SCALER_CREATED, at, scaler=made)
+    if not run.in_library:  # a framework makes its own once
+        run.emit(Kind.SCALER_CREATED, at, scaler=made)
     return made
 
 

@@ -57,8 +57,7 @@ from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.WARNING,
-    message="the last window holds {short} of {long} micro-batches, but its losses are divided by {long}: its gradient "
-    "is {short}/{long} of what it should be",
+    message="the last window holds {held} micro-batches, but its losses are divided by {long}: its gradient is {share}",
     advice="divide by the number of micro-batches that the window really holds",
     when=(Condition(STEPS, micro_steps=at_least(1), also=short_but_divided_by_the_long),),
     because=((Kind.BACKWARD, "the loss is divided by a full window here"),),
