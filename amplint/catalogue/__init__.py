@@ -32,7 +32,9 @@ from amplint.catalogue.autocast import (
     data_parallel_autocast,
     deprecated_cuda_amp,
     float16_overflow_literal,
+    float16_parameters_with_scaler,
     float16_vanishing_epsilon,
+    float16_without_master_weights,
     invalid_autocast_arguments,
 )
 from amplint.catalogue.checkpoint import (
@@ -117,6 +119,8 @@ _MODULES: tuple[ModuleType, ...] = (
     conflicting_precision_flags,
     data_parallel_autocast,
     deprecated_cuda_amp,
+    float16_parameters_with_scaler,
+    float16_without_master_weights,
     float16_overflow_literal,
     float16_vanishing_epsilon,
     clip_before_unscale,

@@ -140,7 +140,8 @@ def _criterion(keywords: Keywords) -> Criterion:
 def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:
     handed = args[0] if args else keywords.get("params")
     consume(handed)
-    made = Optimizer(run.name("optimizer"), short, _models(handed))
+    half = Precision.FLOAT16 if (run.path, at) in run.program.half else Precision.UNKNOWN
+    made = Optimizer(run.name("optimizer"), short, _models(handed), precision=half)
     run.optimizers[made.key] = made
     decay = keywords.get("weight_decay", 0)
     run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "no" if decay == 0 else "yes"})

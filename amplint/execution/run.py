@@ -246,6 +246,7 @@ class Run:
             gate=self._gate(kind),
             stack=tuple(self.stack[:-1] if self.in_library else self.stack),
             maker=scaler.maker if scaler else (),
+            parameters=_parameters(kind, optimizer, scaler),
             repeats=self.in_batches > 0,
             region=self.region.precision,
             **rest,
@@ -260,6 +261,12 @@ class Run:
         if kind in (Kind.STEP, Kind.SCALER_STEP) and self.loop_gate is not None:
             return self.loop_gate
         return None
+
+
+def _parameters(kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) -> Precision:
+    """The precision of what is stepped, or unscaled by a scaler that is torch's own and minds."""
+    minds = scaler.known and not scaler.sharded if scaler else kind is Kind.STEP
+    return optimizer.precision if optimizer is not None and minds else Precision.UNKNOWN
 
 
 def is_symbol(value: Value) -> bool:

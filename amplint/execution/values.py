@@ -34,8 +34,7 @@ class Symbol:
 
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
-    counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or that a model has by itself, and
-    `wrapper` what wraps it.
+    counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
     """
 
     text: str
@@ -189,12 +188,13 @@ class Loss:
 
 @dataclass(eq=False)
 class Optimizer:
-    """A torch optimizer, or what is used as one."""
+    """A torch optimizer, or what is used as one. `precision`: that of its parameters."""
 
     key: str
     algorithm: str | None = None
     models: frozenset[str] = frozenset()
     governed: bool = False
+    precision: Precision = Precision.UNKNOWN
 
 
 @dataclass(eq=False)

@@ -228,8 +228,7 @@ class If(Node):
 class Shape:
     """What a loop's body does, through calls too: back-propagates, steps an optimizer, holds a loop that does.
 
-    `yields`: it is the loop of a generator.
-    `anew`: the names that it sets to something that does not depend on what they held.
+    `yields`: of a generator. `anew`: the names that it sets to something that does not depend on what they held.
     """
 
     backward: bool = False
@@ -323,8 +322,7 @@ class Global(Node):
 class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
-    `backward`, `steps`, `zeroes`: what happens in it, through calls too; `loops`: it back-propagates in a loop;
-    `casts`: the autocast regions of a `forward`.
+    `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: the regions of a `forward`.
     """
 
     name: str
@@ -382,6 +380,7 @@ class Program:
     `takes_gradients`: something in it may step an optimizer or use a gradient. `varying`: names that a loop over
     batches sets anew, other than to a literal. `casts`: autocast is used outside the step. `ranks`: what it does about
     other processes. `neighbours`: of other files. `links`: file and name behind a public name. `freezes`: parameters.
+    `half`: file and place of the optimizers of float16 parameters.
     """
 
     path: str
@@ -398,3 +397,4 @@ class Program:
     quiet: frozenset[tuple[str, str]] = frozenset()  # functions that do nothing to what they are handed
     ranks: frozenset[str] = frozenset()
     freezes: bool = False
+    half: frozenset[tuple[str, Span]] = frozenset()

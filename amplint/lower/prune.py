@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
+from amplint.lower.half_models import half_optimizers
 from amplint.lower.names import binds, calls, functions, last, reaches, reads, walk
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
 from amplint.lower.ranks import by_hand
@@ -57,7 +58,12 @@ def program_of(
         neighbours=bodies,
         links={here: there for here, there in taken.links.items() if here not in idle},
         quiet=frozenset(taken.quiet | idle),
+        half=frozenset() if around.libraries else _half({path: body, **taken.bodies}),
     )
+
+
+def _half(bodies: Mapping[str, Body]) -> frozenset[tuple[str, ir.Span]]:
+    return frozenset((path, at) for path, body in bodies.items() for at in half_optimizers(body))
 
 
 _FREEZES = re.compile(r"(?i)requires_?grad|freez|toggle|trainable")

@@ -1,0 +1,190 @@
+"""Which of torch's own optimizers are made with the parameters of a model that was cast to float16 as a whole.
+
+Followed along the statements of one body, by the name of the model. Whatever else happens to the name before the
+optimizer is made, and a cast back anywhere in the module, makes it unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from amplint.flow import program as ir
+from amplint.lower.names import children, functions, last, walk
+from amplint.lower.scopes import Scope
+
+_DTYPES = frozenset({"torch.float16", "torch.half"})
+_OPTIMIZER = re.compile(r"^torch\.optim\.[A-Z]\w*$")
+_BACK = frozenset({"float", "double", "bfloat16"})
+_WIDER = _BACK | {"float32", "float64"}
+_HARMLESS = frozenset(
+    """cuda cpu train eval parameters zero_grad state_dict load_state_dict gradient_checkpointing_enable
+    gradient_checkpointing_disable""".split()
+)
+_DEVICE = re.compile(r"(?i)^(device|dev|cuda|gpu|cpu|rank|local_rank|gpu_id)$")
+_COPIES = re.compile(r"(?i)fp_?32|float_?32|master|upcast|to_float|_unscale_grads_")
+
+
+def half_optimizers(body: tuple[ir.Stmt, ...]) -> frozenset[ir.Span]:
+    """The calls that make such an optimizer; none where something may keep a copy in float32."""
+    every = [node for statement in body for node in walk(statement)]
+    if any(_keeps_copy(node) for node in every):
+        return frozenset()
+    outer = Scope.of_module(body)
+    found = list(_Models(outer).body(body, set()))
+    for _, function in functions(body):
+        scope = outer.inside(function.body, (param.name for param in function.params))
+        found += _Models(scope).body(function.body, set())
+    back = {
+        _key(node.func.owner)
+        for node in every
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and _goes_back(node)
+    }
+    return frozenset(at for at, model in found if model not in back)
+
+
+def _goes_back(call: ir.Call) -> bool:
+    """Whether a method casts to something wider, or to bfloat16."""
+    return last(call.func) in _BACK or (
+        last(call.func) == "to" and any(last(given) in _WIDER for given in _given(call))
+    )
+
+
+def _keeps_copy(node: object) -> bool:
+    """Whether parameters may be exchanged by hand: `p.data = p.data.float()`, or what names a copy in float32."""
+    if isinstance(node, (ir.Assign, ir.Augment)):
+        return isinstance(node.target, ir.Attr) and node.target.name in ("data", "_unscale_grads_")
+    called = last(node.func) if isinstance(node, ir.Call) else ""
+    return called == "set_default_dtype" or bool(_COPIES.search(called))
+
+
+def _key(node: object) -> str:
+    """`model`, `self.model`; empty for anything else."""
+    if isinstance(node, ir.Name):
+        return node.name
+    owner = _key(node.owner) if isinstance(node, ir.Attr) else ""
+    return f"{owner}.{node.name}" if isinstance(node, ir.Attr) and owner else ""
+
+
+class _Models:
+    """Follows the names of models that are float16 through one body; `half` are those names."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def body(self, nodes: Iterable[ir.Stmt], half: set[str]) -> Iterator[tuple[ir.Span, str]]:
+        """Where an optimizer is made with a model that is float16, and the name of that model."""
+        for node in nodes:
+            if isinstance(node, (ir.Function, ir.Class)):
+                continue
+            if isinstance(node, ir.With):
+                half -= self._harmed(node.context, half)
+                yield from self.body(node.body, half)
+            elif isinstance(node, (ir.If, ir.For, ir.While, ir.Try)):
+                yield from self._compound(node, half)
+            else:
+                yield from self._simple(node, half)
+
+    def _compound(self, node: ir.Stmt, half: set[str]) -> Iterator[tuple[ir.Span, str]]:
+        """Each block knows what was known before; what a block changes is not known after it."""
+        changed = {name for name in half if any(name in _bound(part) for part in walk(node))}
+        half -= changed | self._harmed(node, half)
+        for suite in _suites(node):
+            yield from self.body(suite, set(half))
+
+    def _simple(self, node: ir.Stmt, half: set[str]) -> Iterator[tuple[ir.Span, str]]:
+        for part in walk(node):
+            model = self._optimized(part) if isinstance(part, ir.Call) else None
+            if isinstance(part, ir.Call) and model is not None and (self._cast(model) or _key(model) in half):
+                yield part.at, _key(model)
+        value = getattr(node, "value", None)
+        cast = isinstance(value, ir.Call) and self._cast(value)
+        half -= set() if cast else self._harmed(node, half)
+        if isinstance(node, ir.Do) and cast:
+            half.add(_key(_base(value)))
+        for name in _bound(node):
+            half -= {one for one in half if one == name or one.startswith(f"{name}.")}
+            half -= {_key(_base(value))}  # two names of one model are not told apart
+            half |= {name} if cast and isinstance(node, ir.Assign) else set()
+        half.discard("")
+
+    def _optimized(self, call: ir.Call) -> ir.Expr | None:
+        """The model whose parameters, all of them and nothing else, one of torch's optimizers is made with."""
+        if (
+            call.starred
+            or "fused" in dict(call.keywords)
+            or not _OPTIMIZER.match(self.scope.qualified(call.func) or "")
+        ):
+            return None
+        given = call.args[0] if call.args else dict(call.keywords).get("params")
+        whole = isinstance(given, ir.Call) and not given.args and not given.keywords and not given.starred
+        if not whole or not isinstance(given, ir.Call) or not isinstance(given.func, ir.Attr):
+            return None
+        return given.func.owner if given.func.name == "parameters" else None
+
+    def _cast(self, node: ir.Expr) -> bool:
+        """Whether an expression is `x.half()` or `x.to(torch.float16)`, moved to a device perhaps."""
+        if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Attr) or node.starred:
+            return False
+        if node.func.name == "half":
+            return not node.args
+        if node.func.name == "to" and any(self.scope.qualified(given) in _DTYPES for given in _given(node)):
+            return True
+        return self._moves(node) and self._cast(node.func.owner)
+
+    def _moves(self, node: ir.Call) -> bool:
+        """Whether a method of a model leaves the dtype of its parameters alone."""
+        if last(node.func) == "to":
+            return not node.starred and all(self._device(given) for given in _given(node))
+        return last(node.func) in _HARMLESS | {"half"}
+
+    def _device(self, node: ir.Expr) -> bool:
+        if isinstance(node, ir.Const):
+            return isinstance(node.value, (str, int, bool))
+        called = self.scope.qualified(node.func) if isinstance(node, ir.Call) else None
+        return called == "torch.device" or bool(_DEVICE.match(last(node)))
+
+    def _harmed(self, node: object, half: set[str]) -> set[str]:
+        """The models to which something may happen here that changes their parameters, or what the name stands for."""
+        if not half or isinstance(node, ir.Function):
+            return set()
+        if _key(node) in half:
+            return {_key(node)}
+        inner = list(children(node))
+        found: set[str] = set()
+        if isinstance(node, ir.Call):
+            method = node.func if isinstance(node.func, ir.Attr) else None
+            if _key(node.func) in half or (method and _key(method.owner) in half and self._moves(node)):
+                inner = inner[1:]
+            elif method and isinstance(method.owner, ir.Name):
+                found = {name for name in half if name.startswith(f"{method.owner.name}.")}
+        return found.union(*(self._harmed(child, half) for child in inner))
+
+
+def _given(call: ir.Call) -> tuple[ir.Expr, ...]:
+    return (*call.args, *(value for _, value in call.keywords))
+
+
+def _base(node: object) -> object:
+    """What a chain of method calls is called on."""
+    while isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+        node = node.func.owner
+    return node
+
+
+def _bound(node: object) -> set[str]:
+    """The names that a statement binds."""
+    if isinstance(node, (ir.Assign, ir.Augment, ir.For)):
+        target = node.target
+        items = target.items if isinstance(target, ir.Display) else (target,)
+        return {_key(item) for item in items} - {""}
+    return {node.name} if isinstance(node, ir.Walrus) else set()
+
+
+def _suites(node: ir.Stmt) -> Iterator[tuple[ir.Stmt, ...]]:
+    if isinstance(node, ir.Try):
+        yield node.body
+        yield from node.handlers
+        yield from (node.orelse, node.final)
+    elif isinstance(node, (ir.If, ir.For, ir.While)):
+        yield from (node.body, node.orelse)
