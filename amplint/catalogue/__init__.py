@@ -27,6 +27,7 @@ from amplint.catalogue.accumulation import (
 )
 from amplint.catalogue.autocast import (
     autocast_not_entered,
+    autocast_unsafe_loss,
     backward_in_autocast,
     conflicting_precision_flags,
     data_parallel_autocast,
@@ -36,6 +37,7 @@ from amplint.catalogue.autocast import (
     float16_vanishing_epsilon,
     float16_without_master_weights,
     invalid_autocast_arguments,
+    loss_outside_autocast,
 )
 from amplint.catalogue.checkpoint import (
     scaler_not_restored,
@@ -116,6 +118,8 @@ _MODULES: tuple[ModuleType, ...] = (
     backward_in_autocast,
     invalid_autocast_arguments,
     autocast_not_entered,
+    autocast_unsafe_loss,
+    loss_outside_autocast,
     conflicting_precision_flags,
     data_parallel_autocast,
     deprecated_cuda_amp,

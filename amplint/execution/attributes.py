@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
@@ -63,6 +64,11 @@ def read(run: Run, owner: Value, name: str) -> Value:
     return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
 
 
+_KEEPS_DTYPE = frozenset(
+    """clone contiguous cpu cuda flatten permute reshape squeeze transpose unsqueeze view""".split()
+)
+
+
 def _of_symbol(owner: Symbol, name: str) -> Value:
     """An attribute of something that is not known: a gradient, a mean loss that a model returned, or another symbol."""
     if name == "grad":
@@ -73,9 +79,9 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
         return Loss(Fraction(1), trail=Trail(forward=owner.ran, reach=owner.reach))
     governed = owner.governed or owner.name in _FRAMEWORKS
     text = f"{text_of(owner)}.{name}"
-    return Symbol(
-        text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran, reach=reach.kept(owner, name)
-    )
+    half, through = owner.half and name in _KEEPS_DTYPE, reach.kept(owner, name)
+    made = Symbol(text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran)
+    return replace(made, half=half, reach=through)
 
 
 def write(run: Run, owner: Value, name: str, value: Value) -> None:

@@ -96,7 +96,7 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Partial):
         return invoke(run, func.function, [*func.args, *args], {**dict(func.keywords), **keywords}, at)
     if isinstance(func, Criterion):
-        return symbols.loss_of(run, func, [*args, *keywords.values()])
+        return symbols.loss_of(run, func, [*args, *keywords.values()], at)
     if isinstance(func, Symbol):
         return symbols.call(run, func, args, keywords, at)
     return Symbol(f"{text_of(func)}(...)", Origin.OPAQUE)

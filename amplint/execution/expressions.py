@@ -74,8 +74,8 @@ def element(owner: Value, index: str) -> Value:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
         text = f"{owner.text}[{index}]"
-        forward, governed, ran = owner.forward, owner.governed, owner.ran
-        return Symbol(text, owner.origin, forward=forward, governed=governed, ran=ran, reach=owner.reach)
+        made = Symbol(text, owner.origin, forward=owner.forward, governed=owner.governed, ran=owner.ran)
+        return replace(made, half=owner.half, reach=owner.reach)
     settled = isinstance(owner, Public) and owner.name in ("os.environ", "sys.argv")  # given from outside, once
     return Symbol(f"{text_of(owner)}[{index}]", Origin.RUN if settled else Origin.DATA)
 

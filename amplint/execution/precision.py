@@ -46,6 +46,7 @@ _NEUTRAL = re.compile(r"^(torch|contextlib|open|tempfile|warnings|tqdm|time|thre
 _CASTS = re.compile(r"(?i)amp|auto_?cast|ctx|context|precision|half")
 
 
+_WITHOUT_GRAPH = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
 _MOVES = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
 
 
@@ -105,22 +106,28 @@ def enter(run: Run, context: Value) -> None:
 
 @contextmanager
 def kept(run: Run) -> Iterator[None]:
-    """Whatever region, or `no_sync` of a model, is entered inside is left at the end."""
-    before, held = run.region, run.ranks.held
+    """Whatever region, `no_grad`, or `no_sync` of a model, is entered inside is left at the end."""
+    before, held, without = run.region, run.ranks.held, run.without_graph
     try:
         yield
     finally:
-        run.region, run.ranks.held = before, held
+        run.region, run.ranks.held, run.without_graph = before, held, without
 
 
 def decorate(run: Run, function: Function) -> None:
-    """Enters the regions that the decorators of a function make."""
+    """Enters the regions that the decorators of a function make, and its `no_grad`."""
     from amplint.execution.expressions import evaluate
 
     for decorator in getattr(function.node, "decorators", ()):
         value = evaluate(run, function.scope, decorator)
         if isinstance(value, Autocast):
             enter(run, value)
+        run.without_graph += is_without_graph(value)
+
+
+def is_without_graph(context: Value) -> bool:
+    """Whether a context lets nothing be remembered for a backward."""
+    return isinstance(context, (Public, Symbol)) and text_of(context).startswith(_WITHOUT_GRAPH)
 
 
 def of_forward(run: Run, model: Value) -> Precision:

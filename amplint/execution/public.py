@@ -73,7 +73,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if name in _EVENTS:
         return _event(run, name, args, keywords, at)
     if name in _LOSSES:
-        return symbols.loss_of(run, _criterion(keywords), [*args, *keywords.values()])
+        return symbols.loss_of(run, _criterion(name, keywords), [*args, *keywords.values()], at)
     if name in _TRANSPARENT:
         return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
     if ranks.wraps(name):
@@ -113,7 +113,7 @@ def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords
         return _scaler(run, name, args, keywords, at)
     if role is Role.SCHEDULER:
         return horizon.scheduler(run, name, args, keywords, at)
-    return _criterion(keywords)
+    return _criterion(name, keywords)
 
 
 _FROM = frozenset({Origin.DATA, Origin.OPAQUE})
@@ -131,10 +131,10 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     return made
 
 
-def _criterion(keywords: Keywords) -> Criterion:
+def _criterion(name: str, keywords: Keywords) -> Criterion:
     reduction = keywords.get("reduction", "mean")
     averaged = reduction in ("mean", "batchmean") if isinstance(reduction, str) else None
-    return Criterion(averaged, reduction == "none")
+    return Criterion(averaged, reduction == "none", name.rpartition(".")[2])
 
 
 def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:

@@ -246,15 +246,12 @@ def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
     return None
 
 
-_WITHOUT_GRAPH = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
-
-
 def _with(run: Run, scope: Scope, node: ir.With) -> Signal:
     context = evaluate(run, scope, node.context)
     entered = _entered(run, context, node.at)
     if node.target is not None:
         assign(run, scope, node.target, entered)
-    without = isinstance(context, Symbol) and context.text.startswith(_WITHOUT_GRAPH)
+    without = precision.is_without_graph(context)
     run.without_graph += without
     with precision.kept(run):
         precision.enter(run, context)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, averages, precision, ranks, reach
+from amplint.execution import arithmetic, averages, criteria, precision, ranks, reach
 from amplint.execution.contexts import NoSync
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
@@ -71,8 +71,9 @@ def is_model(run: Run, symbol: Symbol) -> bool:
     return _MODEL(symbol.name) or bool(used & {"parameters", "train", "eval", "named_parameters"})
 
 
-def loss_of(run: Run, criterion: Criterion, args: list[Value]) -> Value:
+def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> Value:
     """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
+    criteria.called(run, criterion, args, at)
     if criterion.elementwise:
         return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=reach.of(args))
     handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
@@ -153,9 +154,7 @@ def _method(
 ) -> Value:
     from amplint.execution import methods
 
-    symbol = Symbol(
-        owner, func.origin, 0, func.forward, func.governed, ran=func.ran, wrapper=func.wrapper, reach=func.reach
-    )
+    symbol = replace(func, text=owner, offset=0, tags=frozenset())
     if method in HOOKS:
         run.hooked = True
     if method == "no_sync" and not args:
@@ -262,8 +261,9 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         return Loss(None if divides else Fraction(1), trail=trail)
     if is_model(run, func):
         ran = precision.of_forward(run, func)
-        through = reach.through(run, func.text, [*args, *keywords.values()])
-        return Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran, reach=through)
+        through, half = reach.through(run, func.text, [*args, *keywords.values()]), criteria.half(run, func)
+        made = Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran)
+        return replace(made, half=half, reach=through)
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
     if losses and _KEEPS_LOSS(func.name):
@@ -274,9 +274,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
     inner = ", ".join(text_of(value) for value in values)[:60]
     through = reach.of([func, *(values if "loss" in func.name.lower() else ())])  # others may only look at it
-    return Symbol(
-        f"{func.text}({inner})", origin, governed=func.governed, ran=precision.of_call(run, func), reach=through
-    )
+    made = Symbol(f"{func.text}({inner})", origin, governed=func.governed, ran=precision.of_call(run, func))
+    return replace(made, half=func.half, reach=through)
 
 
 def _constant(value: Value) -> bool:

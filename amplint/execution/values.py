@@ -35,6 +35,7 @@ class Symbol:
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
     counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
+    `half`: a tensor that float16 autocast has made.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Symbol:
     ran: Precision = field(default=Precision.UNKNOWN, compare=False)
     wrapper: Wrapper = field(default=Wrapper.NONE, compare=False)
     reach: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
+    half: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -181,8 +183,7 @@ class Loss:
     def times(self, factor: Value, text: str) -> Loss:
         """The loss multiplied by a number, or by a symbol of which only the text is known."""
         if isinstance(factor, (int, Fraction)):
-            weight = None if self.weight is None else self.weight * factor
-            return replace(self, weight=weight)
+            return replace(self, weight=None if self.weight is None else self.weight * factor)
         return replace(self, factors=self.factors | {text})
 
 
@@ -224,10 +225,11 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A loss function object; `averaged` is False for reduction='sum', None when not known."""
+    """A loss function object of torch, called `name`; `averaged` is False for reduction='sum', None: not known."""
 
     averaged: bool | None = True
     elementwise: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -368,10 +370,7 @@ class Scope:
 
     def outermost(self) -> Scope:
         """The scope of the module."""
-        scope = self
-        while scope.parent is not None:
-            scope = scope.parent
-        return scope
+        return self if self.parent is None else self.parent.outermost()
 
 
 NUMBER = (int, float, Fraction)
@@ -380,8 +379,8 @@ NUMBER = (int, float, Fraction)
 def text_of(value: Value) -> str:
     """A canonical text: equal for equal values, and readable."""
     if isinstance(value, Symbol):
-        shift = f" {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
-        return value.text + (shift if value.offset else "")
+        sign = "+" if value.offset > 0 else "-"
+        return f"{value.text} {sign} {abs(value.offset)}" if value.offset else value.text
     if isinstance(value, Public):
         return value.name
     if isinstance(value, Bound):

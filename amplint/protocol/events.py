@@ -25,6 +25,7 @@ class Kind(Enum):
     CLIP = "gradients clipped"
     EMPTY_CLIP = "clip of an iterator that holds nothing any more"
     BYPASS = "forward of a model inside its wrapper"
+    CRITERION = "criterion called in a precision that matters"
     DIVIDE = "gradients divided"
     STEP = "optimizer step"
     SCALER_STEP = "optimizer step through the scaler"
@@ -81,11 +82,11 @@ class Event:
     first: two events are the same step of the program when site and stack agree. `maker` is the place at which the
     scaler was made, with no more than its default state; () when that is not known. `total` is the running
     total that holds losses. `detail` holds what a message may quote. `reading` holds the numbers that the live half
-    measured. `forward`: the precision of the forward that a back-propagated loss comes from; `region`: that of the
-    place of the event; `parameters`: that of the parameters that are unscaled or stepped. `wrapper`: what wraps the
-    model that is back-propagated through or clipped; `sync`: whether a backward reduces over the ranks.
-    `reach`: the models that a loss went through, each with itself and with those whose outputs it was given. `alone`: a
-    backward reached no other optimizer's parameters.
+    measured. `forward`: the precision of the forward that a back-propagated loss, or what a criterion is given, comes
+    from; `region`: that of the place of the event; `parameters`: that of the parameters that are unscaled or stepped.
+    `wrapper`: what wraps the model that is back-propagated through or clipped; `sync`: whether a backward reduces over
+    the ranks. `reach`: the models that a loss went through, each with itself and with those whose outputs it was given.
+    `alone`: a backward reached no other optimizer's parameters.
     """
 
     kind: Kind

@@ -21,6 +21,10 @@ LOWER = frozenset({Precision.FLOAT16, Precision.BFLOAT16, Precision.LOWERED})
 """Autocast is on."""
 
 
+BANNED = frozenset({"BCELoss", "binary_cross_entropy"})
+"""The criteria that raise under the autocast of CUDA, whatever they are given."""
+
+
 def together(first: Precision, second: Precision) -> Precision:
     """The precision of two things as one: what both have, and nothing is known when they differ."""
     if first is second:
