@@ -61,7 +61,7 @@ class _Search(Generic[R]):
     """The runs in which different things happened, and the decisions of them that are still to be taken otherwise.
 
     `now`: decisions of a run that are tried together, the last ones first; `waiting`: those of which nothing is known;
-    `doubted`: idle ones.
+    `doubted`: idle ones. `asked`: decisions that came up in runs in which nothing else happened.
     """
 
     play: Callable[[dict[str, bool]], R]
@@ -71,6 +71,7 @@ class _Search(Generic[R]):
     now: list[tuple[R, list[str]]] = field(default_factory=list)
     waiting: deque[tuple[R, list[str]]] = field(default_factory=deque)
     doubted: deque[tuple[R, list[str]]] = field(default_factory=deque)
+    asked: set[str] = field(default_factory=set)
     stride: int = 1
     played: int = 0
     cost: int = 0
@@ -116,6 +117,13 @@ class _Search(Generic[R]):
             self.now.append((run, fresh[: self.stride]))
             self.waiting.appendleft((run, fresh[self.stride :]))
 
+    def _ask(self, run: R, keys: list[str]) -> None:
+        """Tries what only this run asks, the next of several options for one, although nothing else happened in it."""
+        fresh = [key for key in keys if key not in self.asked]
+        self.asked.update(fresh)
+        if fresh:
+            self.waiting.append((run, fresh))
+
     def _try(self, run: R, keys: list[str]) -> None:
         """Takes decisions of a run the other way together; when something else happens, halves of them."""
         forced = _otherwise(run.choices, keys)
@@ -124,6 +132,7 @@ class _Search(Generic[R]):
             self.idle.update(found.choices.keys() & set(keys))
             self.stride = min(2 * self.stride, MAX_STRIDE)
             self._add(run, [key for key in keys if key not in found.choices])  # not asked any more: not tried either
+            self._ask(found, [key for key in found.choices if key not in run.choices])
             return
         self.stride = 1
         if len(keys) == 1:

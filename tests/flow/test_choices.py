@@ -150,3 +150,12 @@ def test_every_path_through_a_program_is_run_once(tree):
     assert len(paths) == len(set(paths))
     assert set(paths) == leaves(tree)
     assert len(program.forced) == len(paths)
+
+
+def test_the_last_of_several_options_is_tried_although_the_others_change_nothing():
+    def program(decide):
+        if decide("precision == 'bf16'") or decide("precision == 'tf32'"):
+            return "plain"
+        return "plain" if not decide("precision == 'fp16'") else "scaled"
+
+    assert happened(Program(program)) == ["plain", "scaled"]
