@@ -42,17 +42,29 @@ def confirmed(source, folder):
     return found
 
 
+REHEARSED = {"scaler-without-autocast", "scaler-with-bfloat16"}
+"""On a CPU a scaler is a rehearsal for CUDA: live nothing is said of what it is good for."""
+
+
+AT_A_GATE = {"dropped-tail-window"}
+"""Where a window has two gates, the linter names both and the guard the one that came last."""
+NAMED = {"wrong-loss-divisor"}
+"""Of what a divisor is the length, the text says; where windows are uneven, the number alone does not."""
+
+
 def without_exceptions(suspected, confirmed):
     """Both, less what only one half can know."""
-    same = {(ONE_MISTAKE.get(code, code), row) for code, row in suspected}
-    seen = {(ONE_MISTAKE.get(code, code), row) for code, row in confirmed}
+    same = {(ONE_MISTAKE.get(code, code), 0 if code in AT_A_GATE else row) for code, row in suspected}
+    seen = {(ONE_MISTAKE.get(code, code), 0 if code in AT_A_GATE else row) for code, row in confirmed}
     measured = {(code, row) for code, row in seen - same if code in MEASURED}
-    return same, seen - measured
+    told = {(code, row) for code, row in same - seen if code in REHEARSED | NAMED}
+    return same - told, seen - measured
 
 
 @some
 @given(programs)
 def test_both_halves_say_the_same(tmp_path, program):
+    assume(sum(act.name == "step" for act in program.acts) < 2)  # of two steps each half names another consequence
     source = program.source()
     live = confirmed(source, tmp_path)
     assume(live is not None)
