@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from types import MappingProxyType
 
 from amplint.catalogue import RULES
@@ -32,16 +30,21 @@ from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
-from amplint.source.parse import Unparsable, parse
+from amplint.protocol.scene import Scene
+from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
+from amplint.source.parse import parse
 from amplint.source.prefilter import more_than_zeroing
-from amplint.source.reading import Unreadable, decoded, read
+from amplint.source.reading import Unparsable, Unreadable, decoded, read
 from amplint.source.scout import MAX_DEPTH, scout
 
 MAX_RESTARTS = 12
+MOST_KEPT = 64  # files whose own findings are kept
 
 
-def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({})) -> list[Finding]:
-    """The findings of one file, sorted; `versions` are the declared bounds of libraries.
+def findings_of(
+    text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({}), noisy: bool = False
+) -> list[Finding]:
+    """The findings of one file, sorted; `versions` are the declared bounds of libraries, `noisy`: opt-in rules too.
 
     Raises Unparsable, and Unreadable for code nested too deeply.
     """
@@ -54,18 +57,30 @@ def findings_of(text: str, filename: str, versions: Mapping[str, str] = MappingP
         if not whole.neighbours and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
         breaches = [*_facts(filename, body, versions), *_all_breaches(whole)]
-        found = {_finding(breach) for breach in brought_home(breaches, filename, _own)}
+        told = [breach for breach in breaches if noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN]
+        found = {_finding(breach) for breach in brought_home(told, filename, _own)}
     return sorted(found, key=lambda finding: finding.order)
 
 
 def _own(filename: str) -> frozenset[tuple[str, Site]]:
     """What another file is told itself: the rules that are broken in it, and where."""
-    about = os.stat(filename)
-    return _own_then(filename, about.st_mtime_ns, about.st_size)
+    kept = _OWN.get(filename)
+    if kept is not None and still_so(kept[0]):
+        heard_again(kept[0])
+        return kept[1]
+    with recorded() as asked:
+        stamp(filename)
+        keys = _own_now(filename)
+    if len(_OWN) >= MOST_KEPT:
+        _OWN.clear()
+    _OWN[filename] = asked, keys
+    return keys
 
 
-@lru_cache(maxsize=64)
-def _own_then(filename: str, changed: int, size: int) -> frozenset[tuple[str, Site]]:
+_OWN: dict[str, tuple[Answers, frozenset[tuple[str, Site]]]] = {}
+
+
+def _own_now(filename: str) -> frozenset[tuple[str, Site]]:
     try:
         reduced = scout(decoded(read(filename, lambda data: True) or b""))
         found = _all_breaches(program(filename, Statements(parse(reduced)).module())) if reduced is not None else ()
@@ -137,7 +152,8 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
-                yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words)
+                scene = Scene(words=tuple(words.items())) if rule.remedy is not None else None
+                yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words, scene=scene)
                 said |= {rule.id} if rule.once else set()
 
 
@@ -201,7 +217,9 @@ def _finding(breach: Breach) -> Finding:
     )
     message = _filled(rule.message, breach.words) + _when(breach.assumed) + _latent(breach.latent)
     advice = _filled(rule.advice, breach.words)
-    return Finding(here, _place(breach.site), breach.rule, severity, message, advice, witness)
+    place = _place(breach.site)
+    some = bool(breach.assumed or breach.latent)
+    return Finding(here, place, breach.rule, severity, message, advice, witness, conditional=some, scene=breach.scene)
 
 
 def _when(assumed: tuple[tuple[str, bool], ...]) -> str:

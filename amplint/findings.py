@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amplint.protocol.scene import Scene
 
 
 class Severity(str, Enum):
@@ -57,8 +61,20 @@ class Fix:
 
 
 @dataclass(frozen=True)
+class Live:
+    """What a guarded run says of a finding: `confirmed`, `refuted`, `not reached` or `live only`, and why."""
+
+    status: str
+    what: str
+
+
+@dataclass(frozen=True)
 class Finding:
-    """One mistake at one place: what happens to the numbers (`message`) and what to do about it (`advice`)."""
+    """One mistake at one place: what happens to the numbers (`message`) and what to do about it (`advice`).
+
+    `conditional`: it happens under some settings of the program, which the message names. `scene`: what a remedy needs
+    to know of the program around it.
+    """
 
     filename: str
     place: Place
@@ -68,6 +84,14 @@ class Finding:
     advice: str = ""
     witness: tuple[Witness, ...] = ()
     fix: Fix | None = None
+    live: Live | None = None
+    conditional: bool = field(default=False, compare=False)
+    scene: Scene | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a run went through it and met no mistake: it is still told, and fails nothing."""
+        return self.live is not None and self.live.status == "refuted"
 
     @property
     def order(self) -> tuple[str, int, int, int, str, str]:

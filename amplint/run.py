@@ -6,6 +6,7 @@
     analyse    what is wrong in each                                    analysis, the only stage that needs LibCST
     suppress   what its comments hide, and what they hide in vain       source/comments
     select     which rules speak                                        selection
+    mend       what puts it right, proved on a copy; written if asked   fix, where there is a finding with a remedy
     report     telling                                                  report, called by cli
 
 A file on which the analysis fails is our fault: it is named, and the others are still done.
@@ -13,18 +14,19 @@ A file on which the analysis fails is our fault: it is named, and the others are
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from amplint.findings import Finding, Place, Severity, TrainingLoop
-from amplint.settings import Settings
+from amplint.settings import Fixing, Settings
 from amplint.source.discover import Discovery, SourceFile, discover
 from amplint.source.globs import matcher
+from amplint.source.languages import is_notebook, script_of
 from amplint.source.prefilter import holds_comment, holds_training_words
-from amplint.source.reading import LIMIT, LIMIT_WITH_OUTPUTS, Unreadable, read
-from amplint.source.script import Script, is_notebook, script_of
+from amplint.source.reading import LIMIT, LIMIT_WITH_OUTPUTS, Unparsable, Unreadable, read
+from amplint.source.script import Script
 from amplint.workers import spread
 
 Analysis = Callable[[str, str], list[Finding]]
@@ -33,45 +35,63 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that may matter: its path as it is shown, and its bytes, or why there are none."""
+    """A file that may matter: its path as it is shown, and its bytes, or why there are none.
+
+    `given`: its bytes come from elsewhere than the disk, and go back there.
+    """
 
     filename: str
     data: bytes = b""
     unreadable: Unreadable | None = None
+    given: bool = False
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of one file. `texts` (by cell) are there if there are findings to show, `crash` if it failed."""
+    """What became of one file. `texts` (by cell) are there if there are findings to show, `crash` if it failed.
+
+    `mended` are the findings that are no more, `data` the bytes of the file then, `patch` the difference; `unwritten`
+    says why the file is not changed although it should be.
+    """
 
     findings: tuple[Finding, ...] = ()
     texts: Mapping[int | None, str] = field(default_factory=dict)
     crash: str | None = None
     analysed: bool = False
+    mended: tuple[Finding, ...] = ()
+    data: bytes | None = None
+    patch: str = ""
+    unwritten: str | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What became of a run: findings in order, the texts they stand in, what could not be done, and counts.
 
-    `texts` are by file and cell, the cell None where there are none.
+    `texts` are by file and cell, the cell None where there are none. `mended` are findings that are no more; `patch` is
+    the difference, `data` what the one file of stdin has become; `unwritten` are files that could not be changed.
     """
 
     findings: tuple[Finding, ...]
     texts: dict[tuple[str, int | None], str]
     crashes: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
-    found: int = 0
+    files: tuple[str, ...] = ()
     relevant: int = 0
     analysed: int = 0
+    mended: tuple[Finding, ...] = ()
+    patch: str = ""
+    data: bytes | None = None
+    unwritten: tuple[tuple[str, str], ...] = ()
 
     def exit_code(self, strict: bool = False, exit_zero: bool = False) -> int:
-        """3: our fault; 2: a path does not exist; 1: findings that count; 0: none."""
+        """3: our fault; 2: a path does not exist, or a file cannot be written; 1: findings that count; 0: none."""
         if self.crashes:
             return 3
-        if self.missing:
+        if self.missing or self.unwritten:
             return 2
-        failing = any(strict or finding.severity is Severity.ERROR for finding in self.findings)
+        counting = [finding for finding in self.findings if not finding.refuted]
+        failing = any(strict or finding.severity is Severity.ERROR for finding in counting)
         return int(failing and not exit_zero)
 
 
@@ -92,15 +112,20 @@ def check(
     progress: Progress | None = None,
 ) -> Outcome:
     """The outcome for files and folders. The number of jobs changes nothing but the time."""
-    found = discover(paths, matcher(settings.exclude), str(settings.root))
+    found = found_files(paths, settings)
     relevant = prefilter(found)
     return _checked(relevant, settings, jobs, analysis, progress or _silent, found)
 
 
 def check_text(data: bytes, filename: str, settings: Settings, analysis: Analysis | None = None) -> Outcome:
     """The outcome for the content of one file, as an editor hands it over."""
-    candidates = [Candidate(filename, data)] if _wanted_by_name(data) else []
+    candidates = [Candidate(filename, data, given=True)] if _wanted_by_name(data) else []
     return _checked(candidates, settings, 1, analysis, _silent, Discovery((SourceFile(filename, named=True),)))
+
+
+def found_files(paths: Sequence[str], settings: Settings) -> Discovery:
+    """The files that are meant by the paths."""
+    return discover(paths, matcher(settings.exclude), str(settings.root), settings.force_exclude)
 
 
 def prefilter(found: Discovery) -> list[Candidate]:
@@ -139,36 +164,86 @@ def _checked(
         texts={(filename, cell): text for filename, result in named for cell, text in result.texts.items()},
         crashes=tuple((filename, result.crash) for filename, result in named if result.crash),
         missing=found.missing,
-        found=len(found.files),
+        files=tuple(file.path for file in found.files),
         relevant=len(candidates),
         analysed=sum(result.analysed for result in results),
+        mended=tuple(one for result in results for one in result.mended),
+        patch="".join(result.patch for result in results),
+        data=next((result.data for result in results if result.data is not None), None),
+        unwritten=tuple((filename, result.unwritten) for filename, result in named if result.unwritten),
     )
 
 
 def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | None = None) -> Checked:
     """What becomes of one file, from its bytes to its findings."""
     filename = candidate.filename
-    speaking = settings.selection.rules(_inside(filename, settings))
+    speaking = settings.selection.rules(settings.inside(filename))
     trains = holds_training_words(candidate.data)
     try:
         script = _script(candidate)
-        findings, whole = _analysed(script, filename, settings, analysis) if trains else ([], True)
+        findings, whole = _analysed(candidate, script, settings, analysis) if trains else ([], True)
     except Unreadable as problem:
         place = Place(problem.row, 1, problem.row, 1)
-        finding = Finding(filename, place, "unreadable-file", Severity.ERROR, problem.why, "nothing in it was checked")
+        finding = _unseen(candidate, place, "unreadable-file", problem.why)
         return Checked((finding,) if finding.code in speaking else ())
     except Exception as fault:
         return Checked(crash=_told(fault))
-    if holds_comment(candidate.data):
-        findings = _suppressed(findings, script.text, filename, speaking if whole else frozenset())
-    placed = [script.placed(finding) for finding in findings] + (_broken(script, filename) if trains else [])
-    kept = tuple(finding for finding in placed if finding.code in speaking)
-    return Checked(kept, script.texts if kept else {}, analysed=trains)
+    visible = partial(_visible, filename=filename, speaking=speaking, whole=whole, data=candidate.data)
+    told = visible(script, findings)
+    if settings.fixing is not Fixing.NONE and whole and any(finding.scene is not None for finding in told):
+        return _mended(candidate, script, findings, visible, settings, analysis)
+    return _checked_file(script, told, _broken(script, filename, speaking) if trains else [], analysed=trains)
+
+
+def _checked_file(script: Script, told: Sequence[Finding], placed: Sequence[Finding] = (), **rest: Any) -> Checked:
+    """What is told of a file, where it stands there; `placed` already does."""
+    placed = (*map(script.placed, told), *placed)
+    return Checked(placed, script.texts if placed else {}, **rest)
+
+
+def _visible(
+    script: Script, findings: Sequence[Finding], filename: str, speaking: frozenset[str], whole: bool, data: bytes
+) -> list[Finding]:
+    """The findings that are neither hidden by a comment nor unselected, and what is to be said of such comments."""
+    if holds_comment(data):
+        findings = _suppressed(list(findings), script.text, filename, speaking if whole else frozenset())
+    return [finding for finding in findings if finding.code in speaking]
+
+
+def _mended(
+    candidate: Candidate,
+    script: Script,
+    findings: list[Finding],
+    visible: Callable[[Script, Sequence[Finding]], list[Finding]],
+    settings: Settings,
+    analysis: Analysis | None,
+) -> Checked:
+    """What becomes of a file that has findings with remedies. A fault in mending is no reason to tell no findings."""
+    from amplint.analysis import loops_of
+    from amplint.catalogue import RULES
+    from amplint.fix.proof import Document, Reader
+    from amplint.fix.session import mended
+
+    document = Document(candidate.filename, candidate.data, script, tuple(findings))
+    try:
+        reader = Reader(_chosen(analysis, settings), loops_of)
+        done = mended(document, visible, reader, RULES, settings, not candidate.given)
+    except Exception as fault:
+        return _checked_file(script, visible(script, findings), analysed=True, crash=_told(fault))
+    return _checked_file(
+        done.document.script,
+        done.findings,
+        analysed=True,
+        mended=done.mended,
+        data=done.document.data,
+        patch=done.patch,
+        unwritten=done.unwritten,
+    )
 
 
 def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> LoopOutcome:
     """The training loops of files and folders, as they were understood, by place."""
-    found = discover(paths, matcher(settings.exclude), str(settings.root))
+    found = found_files(paths, settings)
     results = list(spread(_loops_of_file, prefilter(found), _lost_loops, jobs))
     return LoopOutcome(
         tuple(sorted((loop for result in results for loop in result.loops), key=lambda loop: loop.order)),
@@ -179,7 +254,6 @@ def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> 
 
 def _loops_of_file(candidate: Candidate) -> LoopOutcome:
     from amplint.analysis import loops_of
-    from amplint.source.parse import Unparsable
 
     if candidate.unreadable or not holds_training_words(candidate.data):
         return LoopOutcome(lost=(f"{candidate.filename}: {candidate.unreadable.why}",) if candidate.unreadable else ())
@@ -203,29 +277,46 @@ def _script(candidate: Candidate) -> Script:
 
 
 def _analysed(
-    script: Script, filename: str, settings: Settings, analysis: Analysis | None
+    candidate: Candidate, script: Script, settings: Settings, analysis: Analysis | None
 ) -> tuple[list[Finding], bool]:
     """The findings in one file, and whether all of it could be read."""
-    if analysis is None:
-        from amplint.analysis import findings_of
+    work = _chosen(analysis, settings)
+    if analysis is None and settings.cache_dir is not None and not candidate.given:
+        from amplint.cache import kept
 
-        analysis = partial(findings_of, versions=settings.versions)
-    from amplint.source.parse import Unparsable
-
+        work = kept(settings.cache_dir, work, settings.versions, settings.fixing is not Fixing.NONE)
     try:
-        return analysis(script.text, filename), not script.broken
+        return work(script.text, candidate.filename), not script.broken
     except Unparsable as error:
         place = Place(error.row, error.column, error.row, error.column + 1)
         why = f"the file cannot be parsed: {error.why}"
-        return [Finding(filename, place, "syntax-error", Severity.ERROR, why, "nothing in it was checked")], False
+        return [_unseen(candidate, place, "syntax-error", why)], False
 
 
-def _broken(script: Script, filename: str) -> list[Finding]:
+def _unseen(candidate: Candidate, place: Place, code: str, why: str) -> Finding:
+    """That a file, or a part of it, could not be checked."""
+    return Finding(candidate.filename, place, code, Severity.ERROR, why, "nothing in it was checked")
+
+
+def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
+    if analysis is not None:
+        return analysis
+
+    def analyse(text: str, filename: str) -> list[Finding]:
+        from amplint.analysis import findings_of  # with it comes LibCST: not before there is something to analyse
+
+        return findings_of(text, filename, settings.versions, noisy=True)
+
+    return analyse
+
+
+def _broken(script: Script, filename: str, speaking: frozenset[str]) -> list[Finding]:
     """What is said of the cells of a notebook that are not Python; the others were checked without them."""
     advice = "nothing in this cell was checked"
     return [
         Finding(filename, place, "syntax-error", Severity.ERROR, f"the cell cannot be parsed: {why}", advice)
         for place, why in script.broken
+        if "syntax-error" in speaking
     ]
 
 
@@ -245,8 +336,12 @@ def _wanted_by_name(data: bytes) -> bool:
     return _wanted(data) or b"\0" in data  # UTF-16, for one, hides every word
 
 
-def _inside(filename: str, settings: Settings) -> str:
-    return os.path.relpath(filename, settings.root).replace(os.sep, "/")
+def text_of(filename: str) -> str:
+    """The text of a file as it is shown; empty for one that cannot be read."""
+    try:
+        return _script(Candidate(filename, read(filename, lambda data: True) or b"")).text
+    except Unreadable:
+        return ""
 
 
 def _silent(done: int, total: int) -> None:

@@ -110,7 +110,7 @@ def _exactness(request: Request, rule: str) -> int:
     if request.selector == ALL:
         return 0
     declared = known_rules()[rule]
-    if declared.tier is Tier.OPT_IN and request.wanted:
+    if declared.reading_tier is Tier.OPT_IN and request.wanted:
         return -1
     if request.selector == declared.family:
         return 1

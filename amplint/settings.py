@@ -6,32 +6,58 @@ key: a setting that has no effect is worse than none.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from amplint.selection import Request, Selection, misnamed, requests
-
-DIALECT_KEYS = {"event": str, "divides": bool, "scales": bool, "unscales": bool, "gates": bool}
+from amplint.keys import KEYS, meant
+from amplint.selection import ALL, Request, Selection, misnamed, requests
 
 
 class SettingsError(Exception):
     """What is wrong with the configuration or an argument, in one line that says what to change."""
 
 
+class Fixing(Enum):
+    """What is done about fixes: each mode does what those before it do not, and a proof costs an analysis."""
+
+    NONE = "no fix is looked for"
+    OFFER = "findings are told with the fixes that are proved"
+    SHOW = "a patch is told, nothing is written"
+    WRITE = "files are mended"
+
+
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides what is reported. `root` is the folder that patterns are relative to."""
+    """Everything that decides what is reported, and mended. `root` is the folder that patterns are relative to, `file`
+    the configuration, None if there is none. `baseline` and `cache_dir` are paths, `output_format` a format's name.
+
+    `fixing`: what is done about fixes; `unsafe_fixes`: those that change the numbers of a run too; `fixable`: of which
+    rules.
+    """
 
     root: Path
     selection: Selection = Selection()
     exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
     strict: bool = False
+    output_format: str | None = None
+    baseline: Path | None = None
+    cache_dir: Path | None = None
+    file: Path | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     dialects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fixing: Fixing = Fixing.NONE
+    unsafe_fixes: bool = False
+    fixable: Selection = Selection((Request(ALL, True),))
+
+    def inside(self, filename: str) -> str:
+        """A file as patterns name it: relative to the root, with `/`."""
+        return os.path.relpath(filename, self.root).replace(os.sep, "/")
 
 
 @dataclass(frozen=True)
@@ -41,7 +67,11 @@ class Overrides:
     select: Sequence[str] | None = None
     ignore: Sequence[str] = ()
     extend_select: Sequence[str] = ()
+    exclude: Sequence[str] | None = None
+    extend_exclude: Sequence[str] = ()
+    force_exclude: bool = False
     strict: bool = False
+    unsafe_fixes: bool | None = None
 
 
 def load(said: Overrides, config: Path | None = None, isolated: bool = False) -> Settings:
@@ -51,22 +81,43 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
             raise SettingsError(f"--{option.replace('_', '-')}: {wrong}")
     here = Path.cwd()
     file = None if isolated else config or _nearest(here)
-    table = _table(file, required=config is not None) if file else {}
-    _check(table, file or here)
+    table = _extended(file, required=config is not None) if file else {}
+    root = file.resolve().parent if file else here
     asked = requests(table.get("select"), table.get("extend-select", ()), table.get("ignore", ()), Selection().requests)
     asked = requests(said.select, said.extend_select, said.ignore, asked)
     per_file = tuple(
         (pattern, tuple(Request(name, False) for name in names))
         for pattern, names in table.get("per-file-ignores", {}).items()
     )
+    excluded = table.get("exclude", ()) if said.exclude is None else said.exclude
     return Settings(
-        root=file.resolve().parent if file else here,
+        root=root,
         selection=Selection(asked, per_file),
-        exclude=tuple(table.get("exclude", ())),
+        exclude=(*excluded, *table.get("extend-exclude", ()), *said.extend_exclude),
+        force_exclude=said.force_exclude or table.get("force-exclude", False),
         strict=said.strict or table.get("strict", False),
+        output_format=table.get("output-format"),
+        baseline=Path(table["baseline"]) if "baseline" in table else None,
+        cache_dir=Path(table["cache-dir"]) if "cache-dir" in table else None,
+        file=file,
         versions=table.get("versions", {}),
         dialects=table.get("dialects", {}),
+        unsafe_fixes=table.get("unsafe-fixes", False) if said.unsafe_fixes is None else said.unsafe_fixes,
+        fixable=Selection(requests(table.get("fixable", [ALL]), (), table.get("unfixable", ()))),
     )
+
+
+def _extended(file: Path, required: bool, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The table of a file, on top of the tables that it extends. Raises SettingsError."""
+    if file.resolve() in above:
+        raise SettingsError(f"{_shown(file)}: [tool.amplint] `extend` leads back to this file")
+    table = _table(file, required)
+    _check(table, file)
+    table |= {key: str(file.resolve().parent / table[key]) for key in ("baseline", "cache-dir") if key in table}
+    if "extend" not in table:
+        return table
+    below = _extended(file.parent / table["extend"], True, (*above, file.resolve()))
+    return {**below, **table}
 
 
 def _nearest(start: Path) -> Path | None:
@@ -105,89 +156,13 @@ def _parsed(file: Path, text: bytes) -> dict[str, Any]:
         raise SettingsError(f"{_shown(file)}: not valid TOML: {error}") from None
 
 
-# --- what a table may hold -------------------------------------------------------------------------------------------
-
-
-def _rules(value: Any) -> str | None:
-    return _strings(value) or misnamed(value)
-
-
-def _strings(value: Any) -> str | None:
-    right = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return None if right else f"must be a list of strings, not {_kind(value)}"
-
-
-def _flag(value: Any) -> str | None:
-    return None if isinstance(value, bool) else f"must be true or false, not {_kind(value)}"
-
-
-def _text(value: Any) -> str | None:
-    return None if isinstance(value, str) else f"must be a string, not {_kind(value)}"
-
-
-def _each(check: Callable[[Any], str | None]) -> Callable[[Any], Iterator[tuple[str, str]]]:
-    def check_all(value: Any) -> Iterator[tuple[str, str]]:
-        if not isinstance(value, dict):
-            yield "", f"must be a table, not {_kind(value)}"
-            return
-        for key, inner in value.items():
-            if wrong := check(inner):
-                yield f'."{key}"', wrong
-
-    return check_all
-
-
-def _one(check: Callable[[Any], str | None]) -> Callable[[Any], Iterator[tuple[str, str]]]:
-    def check_it(value: Any) -> Iterator[tuple[str, str]]:
-        if wrong := check(value):
-            yield "", wrong
-
-    return check_it
-
-
-def _dialect(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return f"must be a table, not {_kind(value)}"
-    for key, inner in value.items():
-        if key not in DIALECT_KEYS:
-            return f"has an unknown key `{key}`{_meant(key, DIALECT_KEYS)}"
-        if not isinstance(inner, DIALECT_KEYS[key]):
-            return f"`{key}` must be {'a string' if key == 'event' else 'true or false'}, not {_kind(inner)}"
-    return None
-
-
-_KEYS: dict[str, Callable[[Any], Iterator[tuple[str, str]]]] = {
-    "select": _one(_rules),
-    "ignore": _one(_rules),
-    "extend-select": _one(_rules),
-    "exclude": _one(_strings),
-    "strict": _one(_flag),
-    "per-file-ignores": _each(_rules),
-    "versions": _each(_text),
-    "dialects": _each(_dialect),
-}
-
-
 def _check(table: Mapping[str, Any], file: Path) -> None:
     """Raises SettingsError for the first key that is unknown or has a wrong value."""
     for key, value in table.items():
-        if key not in _KEYS:
-            raise SettingsError(f"{_shown(file)}: [tool.amplint] has an unknown key `{key}`{_meant(key, _KEYS)}")
-        for below, wrong in _KEYS[key](value):
+        if key not in KEYS:
+            raise SettingsError(f"{_shown(file)}: [tool.amplint] has an unknown key `{key}`{meant(key, KEYS)}")
+        for below, wrong in KEYS[key].wrongs(value):
             raise SettingsError(f"{_shown(file)}: [tool.amplint] `{key}{below}`: {wrong}")
-
-
-def _meant(key: str, known: Mapping[str, object]) -> str:
-    near = get_close_matches(key.replace("_", "-"), known, 1)
-    return f"; did you mean `{near[0]}`?" if near else f"; it takes {', '.join(known)}"
-
-
-def _kind(value: Any) -> str:
-    names = {bool: "a boolean", int: "an integer", float: "a float", str: "a string", list: "a list", dict: "a table"}
-    if isinstance(value, list):
-        strange = [item for item in value if not isinstance(item, str)]
-        return f"a list that holds {_kind(strange[0])}" if strange and not isinstance(strange[0], list) else "a list"
-    return names.get(type(value), f"a {type(value).__name__}")
 
 
 def _shown(file: Path) -> str:
@@ -195,3 +170,25 @@ def _shown(file: Path) -> str:
         return str(file.absolute().relative_to(Path.cwd()))
     except ValueError:
         return str(file)
+
+
+def shown_settings(settings: Settings) -> str:
+    """The settings as people read them: which file they come from, which rules speak, what is left out."""
+    speaking = sorted(settings.selection.rules(""))
+    lines = [
+        f"configuration: {_shown(settings.file) if settings.file else 'none'}",
+        f"root: {settings.root}",
+        f"exclude: {', '.join(settings.exclude) or 'nothing but the usual'}",
+        f"force-exclude: {str(settings.force_exclude).lower()}",
+        f"strict: {str(settings.strict).lower()}",
+        f"output-format: {settings.output_format or 'full'}",
+        f"baseline: {settings.baseline or 'none'}",
+        *(f"versions.{name}: {bounds}" for name, bounds in settings.versions.items()),
+        *(
+            f"per-file-ignores: {pattern}: {', '.join(request.selector for request in silent)}"
+            for pattern, silent in settings.selection.per_file
+        ),
+        f"rules that speak: {len(speaking)}",
+        *(f"  {rule}" for rule in speaking),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,12 +1,15 @@
-"""What the guard costs: microseconds per event, and per cent of a training step, beside torch's own anomaly detection.
+"""What the guard costs: per cent of a training step, and microseconds per call, beside torch's own anomaly detection.
 
-    python benchmarks/overhead.py [--rounds 15] [--device cpu|cuda] [--size small|100m] [--json out.json]
+    python benchmarks/overhead.py [--rounds 40] [--device cpu|cuda] [--size small|100m] [--json out.json]
 
-Everything is measured in one run, in rounds: each round takes every variant once, in another order, and only ratios
-within a round are compared, so that a machine that becomes slower does not speak for or against anybody.
-`events` judges the order of calls and what can be had from the graph on the way; `probes` also samples the gradient
-ledger in every window (`probe_every=1`). By default the first few windows are sampled, and then one in sixteen: that
-variant is timed after the first few.
+Two shapes of a step are measured, each of about 50 ms on a CPU: a *plain* one, with one micro-step for each update, and
+a *window of four* micro-steps. Everything is measured in one run, in rounds: each round takes every variant once, in
+another order, next to a step without a guard, and only differences within such a pair are compared, so that a machine
+that becomes slower does not speak for or against anybody. Each variant has one guard for the whole run, which listens
+in its own turns only, and has seen `WARM` steps before anything is timed: a guard makes its acquaintances in the first.
+
+`events` judges the order of calls; `as by default` also measures the weights of losses, and samples the gradient ledger
+in one window of sixteen; `probes` samples it in every window (`probe_every=1`).
 """
 
 from __future__ import annotations
@@ -16,26 +19,21 @@ import contextlib
 import json
 import random
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 import torch
 from torch import nn
 
 from runtime_guard import guard
 
-ACCUMULATION = 4
-WARM = 4  # windows: a guard makes its acquaintances in the first, and samples the first four in any case
-VARIANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
-    "off": contextlib.nullcontext,
-    "events": lambda: guard(mode="record", probe_every=0),
-    "as by default": lambda: guard(mode="record"),
-    "probes": lambda: guard(mode="record", probe_every=1),
-    "set_detect_anomaly": lambda: torch.autograd.set_detect_anomaly(True, check_nan=True),
-}
+SHAPES = {"a plain step": 1, "a window of four": 4}
+LONG = 0.05  # seconds that a step is to take on a CPU
+WARM = 80  # steps: the precision of the first 64 passes is read from their graphs
+PROBES = {"events": 0, "as by default": 16, "probes": 1}
+ANOMALY = "set_detect_anomaly"
 
 
 @dataclass(frozen=True)
@@ -50,6 +48,7 @@ class Size:
 
 
 SIZES = {"small": Size(128, 2, 4, 64, 512), "100m": Size(768, 12, 8, 512, 20000)}
+TINY = Size(32, 1, 1, 4, 16)
 
 
 class Language(nn.Module):
@@ -68,11 +67,14 @@ class Language(nn.Module):
 
 
 class Training:
-    """A right training step: scaled, accumulated, unscaled, clipped, stepped, scheduled."""
+    """A right training step: scaled, accumulated, unscaled, clipped, stepped, scheduled.
 
-    def __init__(self, size: Size, device: str) -> None:
+    The micro-batches differ in how many of their tokens are padding, as they do where texts differ in length.
+    """
+
+    def __init__(self, size: Size, device: str, micro_steps: int) -> None:
         torch.manual_seed(0)
-        self.device = device
+        self.device, self.micro_steps = device, micro_steps
         self.model = Language(size).to(device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=device == "cuda")
         self.scaler = torch.amp.GradScaler(device, init_scale=1024.0)
@@ -80,19 +82,52 @@ class Training:
         self.tokens = torch.randint(size.vocabulary, (size.sequences, size.length + 1), device=device)
         self.dtype = torch.float16 if device == "cuda" else torch.bfloat16
 
-    def window(self) -> None:
-        """One optimizer step of `ACCUMULATION` micro-steps."""
-        for _ in range(ACCUMULATION):
+    def window(self, timed: Callable[[str], contextlib.AbstractContextManager[object]] | None = None) -> None:
+        """One optimizer step."""
+        with_time = timed or _untimed
+        for _ in range(self.micro_steps):
             with torch.autocast(self.device, dtype=self.dtype, enabled=self.device == "cuda"):
                 logits = self.model(self.tokens[:, :-1])
-                loss = nn.functional.cross_entropy(logits.flatten(0, 1), self.tokens[:, 1:].flatten()) / ACCUMULATION
-            self.scaler.scale(loss).backward()
-        self.scaler.unscale_(self.optimizer)
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        self.scheduler.step()
-        self.optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(logits.flatten(0, 1), self.tokens[:, 1:].flatten())
+            loss = loss / self.micro_steps
+            with with_time("scale, backward"):
+                self.scaler.scale(loss).backward()
+        with with_time("unscale_"):
+            self.scaler.unscale_(self.optimizer)
+        with with_time("clip_grad_norm_"):
+            nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        with with_time("scaler.step"):
+            self.scaler.step(self.optimizer)
+        with with_time("scaler.update"):
+            self.scaler.update()
+        with with_time("scheduler.step"):
+            self.scheduler.step()
+        with with_time("zero_grad"):
+            self.optimizer.zero_grad()
+
+
+def _untimed(call: str) -> contextlib.AbstractContextManager[object]:
+    return contextlib.nullcontext()
+
+
+class Turns:
+    """The variants, each of which listens in its own turns only."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._guards = {name: guard(mode="record", probe_every=PROBES[name]) for name in names if name in PROBES}
+
+    @contextlib.contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """The turn of a variant; nobody's, for a name that is none."""
+        listening = self._guards[name]._listening if name in self._guards else None
+        if listening is not None:
+            listening.begin()
+        try:
+            with torch.autograd.set_detect_anomaly(name == ANOMALY, check_nan=True):
+                yield
+        finally:
+            if listening is not None:
+                listening.end()
 
 
 def seconds(action: Callable[[], object], device: str) -> float:
@@ -111,108 +146,110 @@ def seconds(action: Callable[[], object], device: str) -> float:
     return time.perf_counter() - start
 
 
-def steps(size: Size, device: str, rounds: int) -> dict[str, list[float]]:
-    """Seconds per window of each variant, one for each round."""
-    training = Training(size, device)
-    for _ in range(3):
-        training.window()
-    taken: dict[str, list[float]] = {name: [] for name in VARIANTS}
+def fitted(size: Size, device: str, micro_steps: int) -> Size:
+    """The size with as many sequences in a micro-batch as make a step on a CPU take about as long as is wanted."""
+    if device != "cpu":
+        return size
+    training = Training(size, device, micro_steps)
+    training.window()
+    taken = min(seconds(training.window, device) for _ in range(5))
+    return replace(size, sequences=max(1, round(size.sequences * LONG / taken)))
+
+
+def steps(size: Size, device: str, micro_steps: int, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Seconds of a step of each variant, and of a step without a guard beside it, one pair for each round."""
+    training = Training(fitted(size, device, micro_steps), device, micro_steps)
+    names = [*PROBES, ANOMALY]
+    turns = Turns(names)
+    for name in PROBES:
+        with turns.of(name):
+            for _ in range(WARM // micro_steps):
+                training.window()
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for _ in range(rounds):
-        for name in random.sample(list(VARIANTS), len(VARIANTS)):
-            with VARIANTS[name]():
-                for _ in range(WARM):
-                    training.window()
-                taken[name].append(min(seconds(training.window, device) for _ in range(3)))
+        for name in random.sample(names, len(names)):
+            pair = [_turn(turns, each, training, device) for each in random.sample(["off", name], 2)]
+            found = dict(pair)
+            taken[name].append((found[name], found["off"]))
     return taken
 
 
-def operations() -> Iterator[tuple[str, Callable[[], object]]]:
-    """Each listened call on tensors so small that little but the call itself is timed."""
-    model = nn.Linear(4, 5)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0)
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
-    inputs, targets = torch.randn(3, 4), torch.tensor([0, 1, 2])
-
-    def backward() -> None:
-        scaler.scale(nn.functional.cross_entropy(model(inputs), targets) / ACCUMULATION).backward()
-
-    def through_scaler() -> None:
-        scaler.unscale_(optimizer)
-        scaler.step(optimizer)
-        scaler.update()
-
-    backward()
-    through_scaler()
-    yield "forward, scale, backward", backward
-    yield "clip_grad_norm_", lambda: nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    yield "unscale_, scaler.step, update", through_scaler
-    yield "optimizer.step", lambda: optimizer.step()  # bound when it is called: the guard listens on classes
-    yield "scheduler.step", lambda: scheduler.step()
-    yield "zero_grad", lambda: optimizer.zero_grad()
+def _turn(turns: Turns, name: str, training: Training, device: str) -> tuple[str, float]:
+    with turns.of(name):
+        training.window()
+        return name, seconds(training.window, device)
 
 
-def microseconds(rounds: int, repeats: int = 100) -> dict[str, dict[str, float]]:
-    """Operation -> variant -> median microseconds of one call."""
-    result: dict[str, dict[str, float]] = {}
-    for operation, action in operations():
-        taken: dict[str, list[float]] = {name: [] for name in ("off", "events", "probes")}
-        for _ in range(rounds):
-            for name in random.sample(list(taken), len(taken)):
-                with VARIANTS[name]():
-                    action()
-                    taken[name].append(median(seconds(action, "cpu") for _ in range(repeats)))
-        result[operation] = {name: min(times) * 1e6 for name, times in taken.items()}
-    return result
+def microseconds(rounds: int) -> dict[str, dict[str, float]]:
+    """Call -> variant -> median microseconds of one call, in a step so small that little but the calls is timed."""
+    training = Training(TINY, "cpu", 4)
+    names = ["off", "events", "probes"]
+    turns = Turns(names)
+    taken: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for turn in range(2 * rounds):
+        for name in random.sample(names, len(names)):
+            with turns.of(name):
+                for _ in range(WARM if turn == 0 else 10):
+                    training.window(lambda call, name=name: _timed(taken[call][name]))
+        if turn == 0:
+            taken.clear()
+    return {call: {name: median(times) * 1e6 for name, times in variants.items()} for call, variants in taken.items()}
 
 
-def told(per_step: dict[str, list[float]], per_call: dict[str, dict[str, float]]) -> None:
+@contextlib.contextmanager
+def _timed(times: list[float]) -> Iterator[None]:
+    start = time.process_time()
+    yield
+    times.append(time.process_time() - start)
+
+
+def told(shapes: dict[str, dict[str, list[tuple[float, float]]]], per_call: dict[str, dict[str, float]]) -> None:
     """Prints both tables."""
-    off = per_step["off"]
-    print(f"a step of {median(off) * 1e3:.1f} ms ({ACCUMULATION} micro-steps), {len(off)} rounds\n")
-    print(f"| {'variant':<20} |  of a step |")
-    print(f"|{'-' * 22}|-----------:|")
-    for name, times in per_step.items():
-        if name != "off":
-            print(f"| {name:<20} | {cost(times, off):+8.2f} % |")
-    print(f"\n| {'call':<30} | off, \u00b5s | events, \u00b5s | probes, \u00b5s |")
-    print(f"|{'-' * 32}|--------:|-----------:|-----------:|")
+    for shape, per_step in shapes.items():
+        off = median(other for pairs in per_step.values() for _, other in pairs)
+        print(f"\n{shape}: {off * 1e3:.1f} ms without a guard, {len(per_step['probes'])} pairs each\n")
+        print("| variant              |  \u00b5s a step | of this step | of 50 ms |")
+        print("|----------------------|-----------:|-------------:|---------:|")
+        for name, pairs in per_step.items():
+            added = extra(pairs)
+            print(f"| {name:<20} | {added * 1e6:+10.0f} | {added / off * 100:+10.2f} % | {added * 2000:+6.2f} % |")
+    print("\n| call                 | off, \u00b5s | events, \u00b5s | probes, \u00b5s |")
+    print("|----------------------|--------:|-----------:|-----------:|")
     for call, times in per_call.items():
         added = [times[name] - times["off"] for name in ("events", "probes")]
-        print(f"| {call:<30} | {times['off']:7.1f} | {added[0]:+10.1f} | {added[1]:+10.1f} |")
-    events, probes = in_all(per_call, "events"), in_all(per_call, "probes")
-    print(f"| {'a window of these calls':<30} |         | {events:+10.1f} | {probes:+10.1f} |")
-    print(f"\nof a step of 50 ms: events {events / 500:.2f} %, probes {probes / 500:.2f} %")
+        print(f"| {call:<20} | {times['off']:7.1f} | {added[0]:+10.1f} | {added[1]:+10.1f} |")
+    sums = [in_all(per_call, name) for name in ("events", "probes")]
+    print(f"| a window of four     |         | {sums[0]:+10.1f} | {sums[1]:+10.1f} |")
 
 
 def in_all(per_call: dict[str, dict[str, float]], variant: str) -> float:
     """Microseconds that a variant adds to a window: each call as often as a window makes it."""
-    often = {"forward, scale, backward": ACCUMULATION, "optimizer.step": 0}  # the scaler's step holds the optimizer's
+    often = {"scale, backward": 4}
     return sum(often.get(call, 1) * (times[variant] - times["off"]) for call, times in per_call.items())
 
 
-def cost(times: list[float], off: list[float]) -> float:
-    """Per cent added to a step: the median over the rounds of the ratio within each."""
-    return (median(one / other for one, other in zip(times, off, strict=True)) - 1) * 100
+def extra(pairs: list[tuple[float, float]]) -> float:
+    """Seconds added to a step: the median of the differences within the pairs."""
+    return median(one - other for one, other in pairs)
 
 
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     torch.set_num_threads(1 if options.device == "cpu" else torch.get_num_threads())
-    per_step = steps(SIZES[options.size], options.device, options.rounds)
+    size = SIZES[options.size]
+    shapes = {name: steps(size, options.device, length, options.rounds) for name, length in SHAPES.items()}
     per_call = microseconds(options.rounds)
-    told(per_step, per_call)
+    told(shapes, per_call)
     if options.json:
-        summary = {name: cost(times, per_step["off"]) for name, times in per_step.items()}
-        figures = {"torch": torch.__version__, "step": median(per_step["off"]), "per_cent": summary, "calls": per_call}
+        added = {shape: {name: extra(pairs) for name, pairs in found.items()} for shape, found in shapes.items()}
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(figures, file, indent=2)
+            json.dump({"torch": torch.__version__, "seconds_added": added, "calls": per_call}, file, indent=2)
 
 
 if __name__ == "__main__":

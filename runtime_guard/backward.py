@@ -11,18 +11,18 @@ from torch import Tensor
 from amplint.protocol.events import Kind
 from runtime_guard import gradients
 from runtime_guard.divisors import divisor_in
-from runtime_guard.normalization import BackwardReading
+from runtime_guard.normalization import UNREAD
 from runtime_guard.precision import region_of
 from runtime_guard.recorder import Recorder, Stack
 from runtime_guard.scaled import scaler_of
 from runtime_guard.unseen import Unseen
+from runtime_guard.ways import Outcome
 
 Watched = list[tuple[Any, str | None, list[Tensor], gradients.Stamp]]
 _MOST_DIVISORS = 16
-_UNREAD = BackwardReading(None, None)
 
 
-def _mean_of_many(reading: BackwardReading) -> bool:
+def _mean_of_many(reading: Outcome) -> bool:
     """Whether several losses that were kept are back-propagated at once, as their mean."""
     weights = [term.told for term in reading.terms]
     return len(weights) > 1 and all(weight is not None for weight in weights) and isclose(sum(filter(None, weights)), 1)
@@ -56,8 +56,11 @@ class Backward:
             watched.append((thing, None, tensors, gradients.stamp(tensors)))
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         inside["backward"] += 1
-        recorder.measures.run(recorder.numbers.before_backward, roots)
-        return roots, scaler_of(roots), watched, (recorder.precisions.of_forward(roots), region_of(roots))
+        place = recorder.sites.stack()
+        recorder.measures.run(
+            recorder.numbers.before_backward, roots, place, _start(args) if recorder.measures.on else None
+        )
+        return roots, place, scaler_of(roots), watched, (recorder.precisions.of_forward(roots), region_of(roots))
 
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
@@ -65,16 +68,15 @@ class Backward:
             return
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
-        roots, scaler, watched, (forward, region) = token
-        reached = self._reached(watched)
+        roots, stack, scaler, watched, (forward, region) = token
+        reached = self._reached(watched, roots)
         self._missed = not reached  # then all parameters are looked at next time
-        stack = recorder.sites.stack()
         begins = not reached or self._begins(reached[0][1], stack)
         reading = recorder.measures.run(
-            recorder.numbers.after_backward, [thing for thing, _, _ in reached], begins, stack, default=_UNREAD
+            recorder.numbers.after_backward, [thing for thing, _, _ in reached], begins, stack, default=UNREAD
         )
-        if reading.not_covered:
-            recorder.tally.not_covered.update(dict.fromkeys(reading.not_covered))
+        if reading.opaque:
+            recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
         scaled = reading.scaled if reading.terms else scaler is not None
         names = frozenset(name for _, name, _ in reached)
         for _, name, tensors in reached:
@@ -85,19 +87,34 @@ class Backward:
                 detail={} if _mean_of_many(reading) else self._detail(name, stack, weight),
                 forward=forward, region=region, alone=len(names) == 1,
             )  # fmt: skip
+        recorder.reached = names
         recorder.crossings.passed(roots, stack, recorder.owners_by_tensor, names)
         recorder.passed(roots, stack)
         recorder.seen()
 
-    def _reached(self, watched: Watched) -> list[tuple[Any, str, list[Tensor]]]:
+    def _reached(self, watched: Watched, roots: list[Tensor]) -> list[tuple[Any, str, list[Tensor]]]:
         """The optimizers whose gradients have changed, one for each name."""
         found: dict[str, tuple[Any, str, list[Tensor]]] = {}
         for thing, name, tensors, before in watched:
-            if gradients.changed(before, tensors):
+            if self._changed(thing, name, tensors, before, roots):
                 clean = not any(mark is not None for mark in before)
                 name = name or self._recorder.optimizer(thing, made=clean)
                 found.setdefault(name, (thing, name, tensors))
         return list(found.values())
+
+    def _changed(
+        self, thing: Any, name: str | None, tensors: list[Tensor], before: gradients.Stamp, roots: list[Tensor]
+    ) -> bool:
+        """Whether a backward has changed gradients of an optimizer."""
+        if name is None:
+            return gradients.stamp(tensors) != before
+        watch = self._recorder.watches[name]
+        if watch.changed(before, tensors):
+            return True
+        if not watch.narrow:
+            return False
+        watch.widen()
+        return gradients.leads_to(roots, self._recorder.owners.ids(thing))
 
     def fails(self, token: Any) -> None:
         """A pass that raised has filled nothing that one could speak of."""
@@ -106,12 +123,18 @@ class Backward:
             self._recorder.seen()
 
     def _begins(self, name: str, stack: Stack) -> bool:
+        beat = self._recorder.course.expected(Kind.BACKWARD, stack)
+        if beat is not None:
+            return beat.begins
         ledger = self._recorder.state.ledgers[name]
         return not ledger.window.here or stack in ledger.window.here
 
     def _detail(self, name: str, stack: Stack, weight: float | None) -> dict[str, str]:
         """What the loss was divided by, where that is known to be the length of a window: the user has said so, or a
         variable of that value is called so."""
+        beat = self._recorder.course.expected(Kind.BACKWARD, stack)
+        if beat is not None and beat.parts["weight"] == weight:
+            return beat.detail
         steps, window = self._recorder.accumulation_steps, self._recorder.state.ledgers[name].window
         if weight is None or window.longest > 1 or not 0 < weight < 1:
             return {}
@@ -122,3 +145,12 @@ class Backward:
             self._divisors[key] = divisor_in(self._recorder.sites.frames(), weight)
         known = self._divisors.get(key)
         return {"divisor": known} if known is not None else {}
+
+
+def _start(args: Any) -> float | None:
+    """The gradient that a pass begins with, if there is but one and it is a number on the host."""
+    given = args[1] if len(args) > 1 else ()
+    first = given[0] if isinstance(given, tuple | list) and len(given) == 1 else None
+    if type(first) is not Tensor or first.device.type != "cpu" or first.numel() != 1 or first.requires_grad:
+        return None
+    return float(first)

@@ -55,7 +55,7 @@ class Checkpoints:
 
     def _steps(self) -> int:
         """The steps through scalers that are enabled."""
-        return sum(steps for steps, _ in self._recorder.tally.scalers.values())
+        return sum(steps for steps, _ in self._recorder.course.counted.scalers.values())
 
     def _ends(self) -> None:
         """Tells the rules what was left out in a run that used a scaler."""

@@ -100,9 +100,22 @@ def _check(names: Iterable[str], source: str) -> None:
 def _nearest(start: Path) -> tuple[Path | None, dict[str, Any]]:
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
-        if file.is_file() and (table := _table(file)):
-            return file, table
+        if file.is_file() and _table(file):
+            return file, _extended(file)
     return None, {}
+
+
+def _extended(file: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The table of a file, on top of the tables that it extends. Raises ConfigurationError."""
+    try:
+        table = _table(file)
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror or error}") from None
+    if file.resolve() in above:
+        raise ConfigurationError(f"{file}: [tool.amplint] `extend` leads back to this file")
+    if not isinstance(table.get("extend"), str):
+        return table
+    return {**_extended(file.parent / table["extend"], (*above, file.resolve())), **table}
 
 
 def _table(file: Path) -> dict[str, Any]:

@@ -7,11 +7,13 @@ The graph is gone through once for each place that back-propagates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from torch import Tensor
 
+from amplint.protocol.ledger import Grads, Ledger
 from runtime_guard.loss_graph import SAME
 
 Node = Any
@@ -54,6 +56,26 @@ class Crossings:
         for above, _ in found:
             del self._waiting[above]
         return found
+
+
+def missed(
+    tensors: Sequence[Tensor],
+    owners: AbstractSet[str],
+    reached: AbstractSet[str],
+    ledgers: Mapping[str, Ledger],
+) -> list[str]:
+    """The optimizers that the last backward has `reached`, if a clip is given other tensors, which hold nothing new."""
+    if not tensors or owners & reached:
+        return []
+    new = any(_is_new(ledgers[name]) for name in owners) or (
+        not owners and any(tensor.grad is not None for tensor in tensors)
+    )
+    return [] if new else sorted(reached)
+
+
+def _is_new(ledger: Ledger) -> bool:
+    """Whether an optimizer has gradients that it has not used yet."""
+    return ledger.grads is not Grads.NONE and not (ledger.used and ledger.window.micro_steps == 0)
 
 
 def between(roots: Iterable[Node], owners: Mapping[int, str]) -> Pairs:

@@ -16,6 +16,7 @@ from runtime_guard.loss_graph import SAME, Node, Reduction, nll_below, saved, sh
 
 _NONE, _MEAN = 0, 1  # torch.nn._reduction: none, mean, sum
 _LOOK = 8
+_INNER_PRODUCTS = ("DotBackward", "VdotBackward", "MvBackward", "MmBackward", "BmmBackward")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ def elements_of(reduction: Reduction, look: bool) -> Elements:
         return _of_nll(inner)
     if kind == "DivBackward1":
         return _of_mean(saved(node, "other"), shape_of(_largest(children)))
+    if kind.startswith(_INNER_PRODUCTS):  # a sum of products, such as of a representation and its gradient
+        return Elements(mean=False)
     shape = _reduced_shape(node, first)
     if shape is None:
         return Elements(mean=None)
@@ -71,7 +74,7 @@ def _of_nll(node: Node) -> Elements:
     count = number(made) if isinstance(made, Tensor) and made.numel() == 1 else None
     weighted = saved(node, "weight") is not None
     rows = shape[0] if len(shape) > 1 else 1
-    tokens = spatial or _flattened(inner) or (isinstance(count, float) and not weighted and count < rows)
+    tokens = spatial or flattened(inner) or (isinstance(count, float) and not weighted and count < rows)
     return Elements(saved(node, "reduction") == _MEAN, count, count, rows, tokens, weighted)
 
 
@@ -103,14 +106,14 @@ def _of_sum(child: Node | None, shape: tuple[int, ...], look: bool) -> Elements:
     if isinstance(target, Tensor) and (look or target.device.type == "cpu"):
         count = number((target != saved(unreduced, "ignore_index")).sum())
         short = isinstance(count, float) and count < size
-        return Elements(False, count, count, rows, tokens=short or len(shape) > 1 or _flattened(unreduced))
+        return Elements(False, count, count, rows, tokens=short or len(shape) > 1 or flattened(unreduced))
     return Elements(False, size, size, rows)
 
 
 def _rows_of(child: Node | None, shape: tuple[int, ...]) -> tuple[int, bool]:
     """The size of the first dimension, and whether the elements are the losses of tokens."""
     unreduced = _unreduced(child)
-    return shape[0] if shape else 1, unreduced is not None and (len(shape) > 1 or _flattened(unreduced))
+    return shape[0] if shape else 1, unreduced is not None and (len(shape) > 1 or flattened(unreduced))
 
 
 def _reduced_shape(node: Node, child: Node | None) -> tuple[int, ...] | None:
@@ -161,7 +164,7 @@ def _through(node: Node | None) -> Node | None:
     return None
 
 
-def _flattened(node: Node | None) -> bool:
+def flattened(node: Node | None) -> bool:
     """Whether scores per class were made of a tensor with one more dimension: (batch, length, classes)."""
     for _ in range(_LOOK):
         if node is None:

@@ -39,9 +39,11 @@ class Curve:
     every: int = 1
 
     def add(self, x: int, y: float | None) -> None:
-        """Takes a point, unless the curve has become so coarse that it falls between two."""
+        """Takes a point, unless the curve has become so coarse that it falls between two. The last at an x counts."""
         if y is None or y != y or x % self.every:
             return
+        if self.points and self.points[-1][0] == x:
+            self.points.pop()
         self.points.append((x, y))
         if len(self.points) > POINTS:
             self.every *= 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+import sys
 from collections.abc import Iterator
 from types import CodeType
 
@@ -28,6 +29,8 @@ class Gates:
         self._sites = sites
         self._trees: dict[str, ast.Module | None] = {}
         self._known: dict[tuple[Site, ...], Gate | None] = {}
+        self._shown: dict[Site, Gate] = {}
+        self._loops: dict[Site, range] = {}
 
     def of(self, stack: Place) -> Gate | None:
         """The gate of the innermost call of a stack; where a helper's parameter decides, the call of the helper."""
@@ -35,10 +38,18 @@ class Gates:
             self._known[stack] = self._found(self._sites.chain.get(stack, stack))
         return self._known[stack]
 
+    def at(self, site: Site) -> Gate:
+        """The gate that what happens at a place shows, and no source."""
+        return self._shown.setdefault(site, Gate(site))
+
     def _found(self, stack: tuple[Site, ...]) -> Gate | None:
         for depth in range(len(stack) - 1, max(len(stack) - 5, -1), -1):
             path = self._path(stack[depth])
             gate, passes_on, in_loop = _gate_on(path, stack[depth])
+            if gate is not None and stack[depth] in self._sites.code_of:
+                self._sites.code_of.setdefault(gate.site, self._sites.code_of[stack[depth]])
+            if gate is not None and (loop := _whole_loop(path)) is not None:
+                self._loops[gate.site] = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
             if gate is not None and passes_on and depth > 0:
                 return Gate(stack[depth - 1], gate.length, gate.restarts)
             if gate is not None:
@@ -46,6 +57,19 @@ class Gates:
             if in_loop:
                 return None
         return None
+
+    def over(self, gates: dict[str, Gate | None]) -> str:
+        """The names of the gates whose loops have run out."""
+        return " ".join(name for name, gate in gates.items() if gate is not None and self._over(gate.site))
+
+    def _over(self, site: Site) -> bool:
+        """Whether the loop over the batches that a gate lies in has run out: nothing leaves it, and none runs now."""
+        rows, walker = self._loops.get(site), sys._getframe(1)
+        while rows is not None and walker is not None:
+            if walker.f_code.co_filename == site.path and walker.f_lineno in rows:
+                return False
+            walker = walker.f_back  # type: ignore[assignment]
+        return rows is not None
 
     def _path(self, site: Site) -> list[ast.AST]:
         """The nodes around a place, outermost first, from the function that it stands in."""
@@ -98,8 +122,40 @@ def _gate_on(path: list[ast.AST], site: Site) -> tuple[Gate | None, bool, bool]:
         names, remainder = frozenset(_names(test)), next(_remainders(test), None) or _counted(test, path[0])
         length = ast.unparse(remainder.right) if remainder is not None else None
         place = Site(site.path, node.lineno, node.col_offset + 1 if site.column else 0)
-        return Gate(place, length, False if _at_zero(test) else None), bool(names) and names <= parameters, in_loop
+        restarts = True if _index(remainder, path) else False if _at_zero(test) else None
+        return Gate(place, length, restarts), bool(names) and names <= parameters, in_loop
     return None, False, in_loop
+
+
+def _index(remainder: ast.BinOp | None, path: list[ast.AST]) -> bool:
+    """Whether a remainder is one of the index that the innermost loop on the path counts its turns with."""
+    loop = next((node for node in reversed(path) if isinstance(node, ast.For | ast.While)), None)
+    counter = remainder.left if remainder is not None else None
+    if isinstance(counter, ast.BinOp) and isinstance(counter.right, ast.Constant):
+        counter = counter.left
+    if not isinstance(counter, ast.Name) or not isinstance(loop, ast.For):
+        return False
+    index = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+    counts = any(isinstance(node, ast.Name) and node.id == "enumerate" for node in ast.walk(loop.iter))
+    return counts and isinstance(index, ast.Name) and index.id == counter.id
+
+
+_LEAVING = ast.Return | ast.Raise | ast.Yield | ast.YieldFrom
+
+
+def _whole_loop(path: list[ast.AST]) -> ast.For | None:
+    """The innermost loop on a path, if it is one that goes on until there is nothing left to iterate over."""
+    loop = next((node for node in reversed(path) if isinstance(node, ast.For | ast.While)), None)
+    if not isinstance(loop, ast.For) or any(isinstance(node, _LEAVING) for node in ast.walk(loop)):
+        return None
+    return None if any(map(_breaks, loop.body)) else loop
+
+
+def _breaks(node: ast.AST) -> bool:
+    """Whether a statement may end the loop that it stands in."""
+    if isinstance(node, ast.For | ast.While):
+        return any(map(_breaks, node.orelse))
+    return isinstance(node, ast.Break) or any(map(_breaks, ast.iter_child_nodes(node)))
 
 
 def _conditions(path: list[ast.AST]) -> Iterator[tuple[ast.If | ast.IfExp, ast.expr]]:

@@ -9,6 +9,9 @@ N for an undivided loss, 1 for a right window, 1/65536 for an unscale too many, 
 
 A change between two backward passes is a *touch*, named after the call that did it.
 Dropout and batch norm do not disturb it: it measures the very passes that ran.
+
+A look only copies the values, as a *row*. All that is asked in the end are sums of products of rows, so that on a CPU
+the product of all rows with all rows, made once at the step, answers everything.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from runtime_guard.late import Number, number
 
 VALUES = 128
 PARAMETERS = 2
+MOST = 32
 UNSEEN = "code between the backward passes"
 
 
@@ -42,16 +46,26 @@ class Measure:
     touches: tuple[tuple[str, int, Number], ...] = ()
 
 
+Row = tuple[Tensor, ...]
+
+
 @dataclass
 class GradientLedger:
-    """The sampled gradient of one optimizer's open window. It keeps nothing of the user's alive."""
+    """The sampled gradient of one optimizer's open window. It keeps nothing of the user's alive.
+
+    `factors`: how often each row is in the reference, not yet divided by the sum of `shares`. Rows are known by their
+    number. `marks`: the identity and version of what was looked at last.
+    """
 
     optimizer: weakref.ref[Optimizer]
     chosen: list[weakref.ref[Tensor]] = field(default_factory=list)
-    seen: Tensor | None = None
-    reference: Tensor | None = None
+    rows: list[Row] = field(default_factory=list)
+    factors: list[Number] = field(default_factory=list)
+    seen: int | None = None
+    marks: tuple[object, ...] = ()
     shares: list[Number] = field(default_factory=list)
-    touches: list[tuple[str, int, Number]] = field(default_factory=list)
+    touches: list[tuple[str, int, int, int]] = field(default_factory=list)
+    factored: list[tuple[str, int, Number]] = field(default_factory=list)
     micro_steps: int = 0
     broken: bool = False
 
@@ -65,54 +79,130 @@ class GradientLedger:
         if not self.chosen and (optimizer := self.optimizer()) is not None:
             self.chosen = [weakref.ref(parameter) for parameter in _chosen(optimizer)]
         before, now = self.seen, self._sample()
-        self.seen = now
         if now is None or weight is None or share is None or not _positive(weight):
             self.broken = True
             return
-        made = now if before is None else now - before
-        part = made * (share / weight)
-        self.reference = part if self.reference is None else self.reference + part
+        factor = share / weight
+        self.factors[now] = self.factors[now] + factor
+        if before is not None:
+            self.factors[before] = self.factors[before] - factor
         self.shares.append(share)
+        if len(self.rows) > MOST:
+            self._fold()
 
     def look(self, what: str) -> None:
         """Compares the gradient with the last look; what has changed is put down to `what`."""
-        if not self.chosen:
+        if not self.chosen or self._same():
             return
         before, now = self.seen, self._sample()
-        self.seen = now
         if before is None or now is None or self.micro_steps == 0:
             return
-        if now.device.type == "cpu" and torch.equal(before, now):
-            return
-        factor = number((now @ before) / (before @ before))
-        self.touches.append((what, self.micro_steps, factor))
+        self.touches.append((what, self.micro_steps, before, now))
 
     def close(self) -> Measure | None:
         """What the optimizer gets, against the reference; None when that could not be followed."""
-        if self.broken or self.reference is None or self.seen is None:
+        if self.broken or self.seen is None or not self.shares:
             return None
         scale = getattr(self.optimizer(), "grad_scale", None)  # a fused optimizer is handed the scale with the step
-        a = self.seen if scale is None else self.seen / scale
-        r = self.reference / _sum(self.shares)
-        return Measure(number(a @ r), number(r @ r), number(a @ a), tuple(self.touches))
+        by = 1.0 if scale is None else number(scale)
+        shares = _sum(self.shares)
+        if self.rows[0][0].device.type != "cpu":
+            return self._on_device(self.seen, shares, by)
+        product = self._products()
+        a = product[self.seen]
+        factors = [(at, float(factor) / float(shares)) for at, factor in enumerate(self.factors) if factor]
+        a_r = sum([factor * a[at] for at, factor in factors])
+        r_r = sum([factor * other * product[at][to] for at, factor in factors for to, other in factors])
+        return Measure(a_r / by, r_r, a[self.seen] / by / by, (*self.factored, *_factors(self.touches, product)))
+
+    def _on_device(self, seen: int, shares: Number, by: Number) -> Measure:
+        """The same where numbers are tensors, and each operation a kernel."""
+        rows = [torch.cat(row).float() for row in self.rows]
+        r = _added([row * factor for row, factor in zip(rows, self.factors, strict=True)]) / shares
+        a = rows[seen] / by
+        return Measure(a @ r, r @ r, a @ a, (*self.factored, *_apart(self.touches, rows)))
 
     def forget(self) -> None:
         """Begins a window: the gradients were used or erased."""
-        self.reference = None
-        self.seen = None
-        self.shares = []
-        self.touches = []
-        self.micro_steps = 0
-        self.broken = False
+        if self.rows or self.micro_steps or self.broken:
+            self.rows, self.factors, self.shares, self.touches, self.factored = [], [], [], [], []
+            self.micro_steps = 0
+            self.broken = False
+        self.seen, self.marks = None, ()
 
-    def _sample(self) -> Tensor | None:
-        """A copy of the sampled values; None while a chosen parameter has no gradient."""
-        parameters = [parameter for reference in self.chosen if (parameter := reference()) is not None]
-        found = [_values(parameter.grad) for parameter in parameters if parameter.grad is not None]
+    def _products(self) -> list[list[float]]:
+        """The product of every row with every row."""
+        together = torch.cat([part for row in self.rows for part in row]).view(len(self.rows), -1).double()
+        found: list[list[float]] = (together @ together.T).tolist()
+        return found
+
+    def _fold(self) -> None:
+        """Makes one row of all that is in the reference so far, and another of what was seen last."""
+        assert self.seen is not None
+        on_host = self.rows[0][0].device.type == "cpu"
+        wide = [tuple(part.double() if on_host else part.float() for part in row) for row in self.rows]
+        self.factored += (
+            _factors(self.touches, self._products())
+            if on_host
+            else _apart(self.touches, [torch.cat(row) for row in wide])
+        )
+        parts = zip(*wide, strict=True)
+        made = [_added([part * factor for part, factor in zip(column, self.factors, strict=True)]) for column in parts]
+        self.rows, self.factors, self.touches = [tuple(made), wide[self.seen]], [1.0, 0.0], []
+        self.seen = 1
+
+    def _sample(self) -> int | None:
+        """The number of a new row of sampled values; None while a chosen parameter has no gradient."""
+        self.seen = None
+        gradients = [held.grad for reference in self.chosen if (held := reference()) is not None]
+        found = tuple([_values(gradient) for gradient in gradients if gradient is not None])
         if not found or len(found) < len(self.chosen):
             return None
-        together = torch.cat(found)  # a copy
-        return together.to(torch.float64 if together.device.type == "cpu" else torch.float32)
+        if self.rows and self.rows[0][0].dtype is not found[0].dtype:
+            found = tuple([part.to(self.rows[0][0].dtype) for part in found])
+        self.marks = tuple([(id(one), one._version) for one in gradients if one is not None])
+        self.seen = len(self.rows)
+        self.rows.append(found)
+        self.factors.append(0.0)
+        return self.seen
+
+    def _same(self) -> bool:
+        """Whether nothing has changed since the last look: no version, and none of the values of one parameter, as
+        neither `scaler.unscale_` nor an edit of `.data` shows in a version. Values of a device are not looked at."""
+        if self.seen is None:
+            return False
+        gradients = [held.grad for reference in self.chosen if (held := reference()) is not None]
+        if self.marks != tuple([one if one is None else (id(one), one._version) for one in gradients]):
+            return False
+        first, known = gradients[0], self.rows[self.seen][0]
+        if first is None or first.device.type != "cpu":
+            return False
+        return torch.equal(_view(first), known) if known.dtype is first.dtype else False
+
+
+Touches = list[tuple[str, int, int, int]]
+
+
+def _factors(touches: Touches, product: list[list[float]]) -> list[tuple[str, int, Number]]:
+    """By how much each touch has multiplied what it met, from the products of rows."""
+    return [
+        (what, step, product[before][now] / product[before][before] if product[before][before] else float("nan"))
+        for what, step, before, now in touches
+    ]
+
+
+def _apart(touches: Touches, rows: list[Tensor]) -> list[tuple[str, int, Number]]:
+    """The same from the rows themselves."""
+    return [
+        (what, step, (rows[now] @ rows[before]) / (rows[before] @ rows[before])) for what, step, before, now in touches
+    ]
+
+
+def _added(parts: Sequence[Tensor]) -> Tensor:
+    found = parts[0]
+    for part in parts[1:]:
+        found = found + part
+    return found
 
 
 def multiplier(a_r: float, r_r: float) -> float | None:
@@ -142,11 +232,20 @@ def _sum(shares: Sequence[Number]) -> Number:
     return found
 
 
-def _values(gradient: Tensor) -> Tensor:
+def _view(gradient: Tensor) -> Tensor:
     """A view of the sampled values."""
-    flat = gradient.detach().reshape(-1)
-    stride = flat.numel() // VALUES
-    return flat[: stride * VALUES : stride] if stride > 1 else flat[:VALUES]
+    if gradient.requires_grad:
+        gradient = gradient.detach()
+    count = gradient.numel()
+    stride = max(count // VALUES, 1)
+    if gradient.is_contiguous():  # one call instead of two
+        return gradient.as_strided((min(VALUES, count),), (stride,))
+    return gradient.reshape(-1)[: stride * VALUES : stride]
+
+
+def _values(gradient: Tensor) -> Tensor:
+    """A copy of the sampled values."""
+    return _view(gradient).clone()
 
 
 def _chosen(optimizer: Optimizer) -> list[Tensor]:

@@ -7,7 +7,7 @@ assignment shows as another object (torch 2.13). Values are never read here.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -22,6 +22,15 @@ FEW = 2
 
 FRESH = 50
 """So many backward passes the choice holds: parameters may be frozen and unfrozen."""
+
+STALE = 400
+"""So many it holds while the look is narrow."""
+
+REGULAR = 8
+"""After so many backward passes in which the same parameters have changed, the look is narrow."""
+
+NODES = 20_000
+"""So many nodes of a graph are asked."""
 
 Mark = tuple[int, int] | None
 Stamp = list[Mark]
@@ -57,9 +66,18 @@ def _mark(grad: Tensor | None) -> Mark:
         return id(grad), 0
 
 
-def changed(before: Stamp, tensors: Sequence[Tensor]) -> bool:
-    """Whether any gradient is another object, or was changed in place, since the stamp was made."""
-    return any(_mark(tensor.grad) != mark for tensor, mark in zip(tensors, before, strict=True))
+def leads_to(roots: Sequence[Tensor], identities: Collection[int]) -> bool:
+    """Whether the graph of some losses ends in one of the tensors."""
+    waiting: list[Any] = [root.grad_fn for root in roots if root.grad_fn is not None]
+    seen = set(waiting)
+    while waiting and len(seen) < NODES:
+        node = waiting.pop()
+        if id(getattr(node, "variable", None)) in identities:
+            return True
+        fresh = {inner for inner, _ in node.next_functions if inner is not None} - seen
+        seen |= fresh
+        waiting += fresh
+    return False
 
 
 def hooked(tensors: Sequence[Tensor]) -> bool:
@@ -68,25 +86,36 @@ def hooked(tensors: Sequence[Tensor]) -> bool:
 
 
 class Watch:
-    """The parameters of an optimizer that are looked at, held weakly, and the gradients of a few as last seen."""
+    """The parameters of an optimizer that are looked at, held weakly, and the gradients of a few as last seen.
+
+    Once the same two parameters have changed in one backward after the other, only they are looked at: the *narrow*
+    look. A narrow look that sees nothing proves nothing; then the graph is asked (`leads_to`), and the look is wide.
+    """
 
     def __init__(self, optimizer: Any) -> None:
         self._shape: tuple[int, ...] = ()
         self._age = 0
         self._many: list[weakref.ref[Tensor]] = []
         self._few: list[weakref.ref[Tensor]] = []
-        self._seen: Stamp = []
+        self._ends: list[weakref.ref[Tensor]] = []
+        self._regular = 0
+        self.seen: Stamp = []
         self.choose(optimizer)
 
     @property
     def empty(self) -> bool:
         """Whether there was no gradient when it was last looked."""
-        return not any(mark is not None for mark in self._seen)
+        return not any(mark is not None for mark in self.seen)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether only a few parameters are looked at around a backward."""
+        return self._regular >= REGULAR
 
     def choose(self, optimizer: Any, most: int | None = MOST) -> None:
         """Watches parameters of an optimizer from now on."""
         tensors = sample(optimizer, most)
-        self._shape, self._age = _shape(optimizer), 0
+        self._shape, self._age, self._regular = _shape(optimizer), 0, 0
         self._many = [weakref.ref(tensor) for tensor in tensors]
         self._few = [weakref.ref(tensor) for tensor in spread(tensors, FEW)]
         self.see()
@@ -97,27 +126,56 @@ class Watch:
         if missed:
             self.choose(optimizer, None)
             self._age = FRESH
+        elif self._regular >= REGULAR and self._age <= STALE:
+            return [tensor for held in self._ends if (tensor := held()) is not None]
         elif self._age > FRESH or _shape(optimizer) != self._shape:
             self.choose(optimizer)
-        found = [held() for held in self._many]
-        return [tensor for tensor in found if tensor is not None]
+        return [tensor for held in self._many if (tensor := held()) is not None]
+
+    def changed(self, before: Stamp, tensors: Sequence[Tensor]) -> bool:
+        """Whether any gradient has changed since the stamp was made, before a backward."""
+        now = stamp(tensors)
+        if len(now) <= FEW:
+            return now != before
+        moved = [at for at, (one, other) in enumerate(zip(now, before, strict=True)) if one != other]
+        ends = [tensors[at] for at in (moved[0], moved[-1])] if moved else []
+        same = len(ends) == len(self._ends) and all(map(_is, self._ends, ends))
+        self._regular = self._regular + 1 if same and ends else 0
+        if not same:
+            self._ends = [weakref.ref(tensor) for tensor in ends]
+        return bool(moved)
+
+    def widen(self) -> None:
+        """Looks at many again."""
+        self._regular = 0
 
     def see(self) -> None:
         """Takes the gradients as they are now for known."""
-        self._seen = self._now()
+        self.seen = self.now()
 
     def news(self) -> str | None:
         """What has happened since: `gone`, `changed`, or None for nothing. Afterwards it is known."""
-        before, now = self._seen, self._now()
-        self._seen = now
+        before, now = self.seen, self.now()
+        self.seen = now
         if before == now:
             return None
         if any(mark is not None for mark in now):
             return "changed"
         return "gone"
 
-    def _now(self) -> Stamp:
-        return stamp([tensor for held in self._few if (tensor := held()) is not None])
+    def now(self) -> Stamp:
+        """The gradients of a few parameters."""
+        try:  # the most frequent thing that the guard does
+            return [
+                None if (grad := held().grad) is None else (id(grad), grad._version)  # type: ignore[union-attr]
+                for held in self._few
+            ]
+        except (AttributeError, RuntimeError):  # a parameter that is gone, or an inference tensor
+            return stamp([tensor for held in self._few if (tensor := held()) is not None])
+
+
+def _is(held: weakref.ref[Tensor], tensor: Tensor) -> bool:
+    return held() is tensor
 
 
 def _shape(optimizer: Any) -> tuple[int, ...]:

@@ -55,16 +55,27 @@ class guard:
         self._violations, self._pending = Violations(), list[Violation]()
         self._stop_after = stop_after_windows
         self.recorder = Recorder(
-            RULES, self._found, Shield("the measurement", self._failed), accumulation_steps, probe_every
+            RULES,
+            self._found,
+            Shield("the measurement", self._failed),
+            accumulation_steps,
+            probe_every,
+            at_once=self.mode == "raise",
         )
-        self._listening = Listening(self.recorder, self._verdict, self._admit, self._failed)
+        self._listening = Listening(self.recorder, self._verdict, self._pending, self._admit, self._failed)
         self._given = {"optimizer": optimizer, "scaler": scaler, "scheduler": scheduler}
         self._ended = False
 
     @property
     def violations(self) -> list[Violation]:
         """Those found so far that are selected and not ignored, by place."""
+        self.recorder.course.catch_up()
         return [one for one in self._violations.visible() if self._speaks(one)]
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that may speak in this run."""
+        return [name for name, rule in RULES.items() if self._choice.speaks(rule, "")]
 
     def report(self) -> dict[str, Any]:
         """Everything that was seen, as the JSON report has it."""
@@ -88,8 +99,10 @@ class guard:
         self._listening.end()
         shield = Shield("the end of the run", self._failed)
         shield.run(self.recorder.settle, True)
+        Shield("the other ranks", self._failed).run(self.recorder.ranks.exchange, error is None)
         if error is None:
             shield.run(self.recorder.end)
+            shield.run(self.recorder.compare)
             self._verdict()
 
     def leave_to_child(self) -> list[Any]:
@@ -124,7 +137,8 @@ class guard:
         """Says what was found since it was last asked, as the mode wants."""
         if not self._pending:
             return
-        pending, self._pending = self._pending, []
+        pending = list(self._pending)
+        self._pending.clear()  # the listeners look at this very list
         for one in pending:
             if self.mode == "raise" and one.severity == "error":
                 raise ProtocolViolation(one.text())
@@ -139,5 +153,5 @@ class guard:
     def _failed(self, name: str, error: Exception) -> None:
         """Says that a part of the guard has failed. Not a warning: those may be errors, and would end the run."""
         said = f"{name} failed in the guard and is switched off: {type(error).__name__}: {error}"
-        self.recorder.tally.not_covered[said] = None
+        self.recorder.course.counted.not_covered[said] = None
         sys.stderr.write(f"runtime_guard: {said}; the run goes on\n")

@@ -10,7 +10,7 @@ where `except Exception` stands. The listeners are kept out of what torch.compil
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -38,9 +38,13 @@ class Shield:
         try:
             return function(*args)
         except Exception as error:
-            self.on = False
-            self._failed(self.name, error)
-            return default
+            return self.fails(error, default)
+
+    def fails(self, error: Exception, default: Any = None) -> Any:
+        """Switches off what has failed."""
+        self.on = False
+        self._failed(self.name, error)
+        return default
 
 
 class Replaced:
@@ -58,7 +62,8 @@ class Listener:
     """What is done at one place, shielded.
 
     `before(args, kwargs)` returns a token, or a `Replaced`; `after(token, result)` and `abandon(token)` return nothing.
-    `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see.
+    `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see;
+    `verdict` where something waits to be said.
     """
 
     def __init__(
@@ -68,23 +73,35 @@ class Listener:
         after: Callable[[Any, Any], None] = _nothing,
         abandon: Callable[[Any], None] = _nothing,
         verdict: Callable[[], None] = _nothing,
+        waiting: Collection[object] = (),
     ) -> None:
-        self._shield, self._verdict = shield, verdict
+        self._shield, self._verdict, self._waiting = shield, verdict, waiting
         self._before, self._after, self._abandon = before, after, abandon
-        self.admit: Callable[[], None] = _nothing
+        self.admit: Callable[[], None] | None = None
 
     def before(self, args: Arguments, kwargs: dict[str, Any]) -> tuple[Any, Arguments, dict[str, Any]]:
         """The token of this call, and the arguments to pass on."""
-        self.admit()
-        said = self._shield.run(self._before, args, kwargs)
-        if isinstance(said, Replaced):
+        if self.admit is not None:
+            self.admit()
+        if not self._shield.on:
+            return None, args, kwargs
+        try:  # as in Shield.run: a call less at each of the calls that are listened to
+            said = self._before(args, kwargs)
+        except Exception as error:
+            said = self._shield.fails(error)
+        if type(said) is Replaced:
             return said.token, said.args, said.kwargs
         return said, args, kwargs
 
     def after(self, token: Any, result: Any) -> None:
         """Listens to the end of a call; raises what the mode asks for."""
-        self._shield.run(self._after, token, result)
-        self._verdict()
+        if self._shield.on:
+            try:
+                self._after(token, result)
+            except Exception as error:
+                self._shield.fails(error)
+        if self._waiting:
+            self._verdict()
 
     def abandon(self, token: Any) -> None:
         """Listens to a call that raised."""
@@ -133,14 +150,24 @@ class Hooks:
 
 
 def _heard(original: Callable[..., Any], listener: Listener) -> Callable[..., Any]:
-    return around(original, untraced(listener.before), untraced(listener.after), untraced(listener.abandon))
+    """The same function, listened to; what torch.compile traces is told to look away."""
+    listened = listener.before, listener.after, listener.abandon
+    quiet = around(original, *(_unseen(function) for function in listened))
+    return quiet if _tracer is None else around(original, *listened, _tracer, quiet)
+
+
+_tracer: Callable[[], object] | None = getattr(eval_frame, "get_eval_frame_callback", None)
+"""What is tracing now, if anything."""
+
+
+def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
+    return torch.compiler.disable(function)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, which torch.compile leaves alone. Where nothing is traced, it is called at once: telling
     dynamo to look away costs more than most listeners."""
-    quiet: Callable[..., Any] = torch.compiler.disable(function)  # type: ignore[no-untyped-call]
-    tracer = getattr(eval_frame, "get_eval_frame_callback", None)
+    quiet, tracer = _unseen(function), _tracer
     if tracer is None:
         return quiet
 

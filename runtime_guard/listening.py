@@ -10,15 +10,18 @@
 | clip | what the no-grad wrappers of `torch.nn.utils.clip_grad` call: names bound early go through it too |
 | checkpoints | `torch.save`, `torch.load`, and the classes that define `state_dict` and `load_state_dict` |
 | weight averages | the loaded classes that are known to keep one |
+| other processes | the forward of `DistributedDataParallel`, and `torch.distributed.destroy_process_group` |
 | end of an epoch | `_BaseDataLoaderIter.__next__`, when it raises StopIteration |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
@@ -40,9 +43,15 @@ class Listening:
     """The hooks of one guard."""
 
     def __init__(
-        self, recorder: Recorder, verdict: Callable[[], None], admit: Callable[[], None], failed: Failed
+        self,
+        recorder: Recorder,
+        verdict: Callable[[], None],
+        waiting: Collection[object],
+        admit: Callable[[], None] | None,
+        failed: Failed,
     ) -> None:
-        self._recorder, self._verdict, self._admit, self._failed = recorder, verdict, admit, failed
+        self._recorder, self._admit, self._failed = recorder, admit, failed
+        self._verdict, self._waiting = verdict, waiting
         self._hooks = Hooks()
 
     def begin(self) -> None:
@@ -52,6 +61,7 @@ class Listening:
         self._to_optimizers()
         self._to_schedulers()
         self._to_checkpoints()
+        self._to_ranks()
         averages = self._listener("weight average", Averages(self._recorder).updates, _nothing, _nothing)
         for owner, name in averaging():
             self._hooks.listen(owner, name, averages)
@@ -66,7 +76,7 @@ class Listening:
 
     def _listener(self, name: str, *functions: Any) -> Listener:
         before, after, abandon = functions
-        return Listener(Shield(name, self._failed), before, after, abandon, self._verdict)
+        return Listener(Shield(name, self._failed), before, after, abandon, self._verdict, self._waiting)
 
     def _to_backward(self) -> None:
         backward = Backward(self._recorder)
@@ -114,6 +124,18 @@ class Listening:
             listener = self._listener(f"{root.__name__}.{name}", function, _nothing, _nothing)
             for owner in defining(root, name):
                 self._hooks.listen(owner, name, listener)
+
+    def _to_ranks(self) -> None:
+        if not distributed.is_available():
+            return
+        ranks = self._recorder.ranks
+        ran = self._listener("DistributedDataParallel", lambda args, kwargs: ranks.ran(args[0]), _nothing, _nothing)
+        self._hooks.listen(DistributedDataParallel, "forward", ran)
+        leaving = self._listener(
+            "the other ranks", lambda args, kwargs: ranks.leaves(*args, **kwargs), _nothing, _nothing
+        )
+        for owner in (distributed, distributed.distributed_c10d):
+            self._hooks.listen(owner, "destroy_process_group", leaving)
 
     def _to_schedulers(self) -> None:
         schedules = Schedules(self._recorder)

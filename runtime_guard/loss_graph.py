@@ -22,8 +22,8 @@ Node = Any
 Shape = tuple[int, ...]
 
 MAX_NODES = 256
-_MARK = "runtime_guard.loss_scale"
-_CRITERIA = {
+SCALE = "runtime_guard.loss_scale"
+CRITERIA = {
     "NllLossBackward0": "NLLLoss",
     "NllLoss2DBackward0": "NLLLoss",
     "MseLossBackward0": "MSELoss",
@@ -43,7 +43,7 @@ _SAME = (
     "Contiguous", "Permute", "Transpose", "T", "Slice", "Select", "Identity",
 )  # fmt: skip
 SAME = frozenset(f"{name}Backward{number}" for name in _SAME for number in (0, 1, 2))
-_PASS = SAME - {f"{name}Backward{number}" for name in ("Slice", "Select") for number in (0, 1, 2)}
+CHAINS = SAME - {f"{name}Backward{number}" for name in ("Slice", "Select") for number in (0, 1, 2)}
 _SCALAR_PARTS = frozenset({"MulBackward1", "DivBackward1"})
 
 
@@ -140,14 +140,14 @@ def _add(found: Found, node: Node, path: Path) -> None:
 
 def _named(node: Node) -> str:
     name = str(node.name())
-    return _CRITERIA.get(name, name.rstrip("0123456789").removesuffix("Backward"))
+    return CRITERIA.get(name, name.rstrip("0123456789").removesuffix("Backward"))
 
 
 def _below(node: Node, path: Path, found: Found) -> Iterator[tuple[Node, Path]]:
     """The places below a node of single numbers; none at a reduction, or at what is not linear."""
     name = str(node.name())
     children = [child for child, _ in node.next_functions]
-    if name in _CRITERIA or _is_one_criterion(node) or any(_scalar(child) is False for child in children if child):
+    if name in CRITERIA or _is_one_criterion(node) or any(_scalar(child) is False for child in children if child):
         if name in _STACKS or (name in _MEANS | _SUMS and _stacked(children[0])):
             yield from _of_stack(node, name, children, path)
         return
@@ -181,7 +181,7 @@ def _arithmetic(node: Node, name: str, children: list[Node], path: Path) -> Iter
         yield from _given(second, lambda: path.times(right))
     elif name == "NegBackward0":
         yield from _given(first, lambda: path.times(-1.0))
-    elif name in _PASS:
+    elif name in CHAINS:
         yield from _given(first, lambda: path)
     elif name in _MEANS | _SUMS and prod(shape_of(first) or (0,)) == 1:
         yield from _given(first, lambda: path)
@@ -262,9 +262,9 @@ def mark_scale(tensor: Tensor, scale: float | None) -> None:
     """Leaves the loss scale with the multiplication that put it on a loss: it goes when the graph goes."""
     if tensor.grad_fn is not None:
         metadata: dict[str, float | None] = tensor.grad_fn.metadata  # type: ignore[assignment]
-        metadata[_MARK] = scale
+        metadata[SCALE] = scale
 
 
 def scale_at(node: Node) -> tuple[bool, float | None]:
     """Whether a multiplication is the scaler's, and by what, if the host knows."""
-    return _MARK in node.metadata, node.metadata.get(_MARK)
+    return SCALE in node.metadata, node.metadata.get(SCALE)

@@ -28,27 +28,23 @@ from runtime_guard.late import capturing, number
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
 from runtime_guard.scales import Scales
 from runtime_guard.terms import Listening, Term, listen
+from runtime_guard.ways import ANEW, Loss, Outcome, Way, Ways
 from runtime_guard.windows import Account, Waiting
 
 IN_FLIGHT = 256
 
 
-@dataclass(frozen=True)
-class BackwardReading:
-    """One backward: its weight without the loss scale if the host knows it, and whether it carried a loss scale."""
-
-    weight: float | None
-    scaled: bool | None
-    terms: tuple[Term, ...] = ()
-    not_covered: tuple[str, ...] = ()
+UNREAD = Outcome((), None, None, None, None, host=True)
 
 
 @dataclass
 class _Pass:
-    """The backward that is running."""
+    """The backward that is running, listened to. `loss`: its numbers, where the way that it goes is known."""
 
     found: Found
     listening: Listening
+    way: Way | None = None
+    loss: Loss | None = None
 
 
 @dataclass
@@ -66,7 +62,8 @@ class Normalization:
     scales: Scales = field(default_factory=Scales)
     not_covered: dict[str, None] = field(default_factory=dict)
     lost: int = 0
-    _running: _Pass | None = None
+    ways: Ways = field(default_factory=Ways)
+    _running: _Pass | Outcome | None = None
     _waiting: list[Waiting] = field(default_factory=list)
     _present: list[Account] = field(default_factory=list)
 
@@ -95,38 +92,74 @@ class Normalization:
         for tensor in _tensors(outputs):
             mark_scale(tensor, known if isinstance(known, float) else None)
 
-    def before_backward(self, tensors: Sequence[Tensor]) -> None:
-        """Listens to the reductions of what is about to be back-propagated."""
+    def before_backward(self, tensors: Sequence[Tensor], place: Hashable = None, start: float | None = None) -> None:
+        """Listens to the reductions of what is about to be back-propagated.
+
+        `place` tells backward passes of one micro-step apart. `start`: the gradient that it begins with, if the host
+        knows it and there is but one.
+        """
         self._running = None
         if capturing():
             self.not_covered["a CUDA graph: what is replayed is not seen"] = None
             return
-        found = reductions_of([tensor for tensor in tensors if isinstance(tensor, Tensor)])
-        look = all(account.probed(self.probe_every) for account in self._open())
-        self._running = _Pass(found, listen(found, look))
-        for account in self._open():
+        accounts = self._open()
+        self._running = self._known(tensors, place, start) or self._heard(tensors, place, start, accounts)
+        for account in accounts:
             if account.follows(self.probe_every):
                 account.ledger.before_backward()
 
+    def _known(self, tensors: Sequence[Tensor], place: Hashable, start: float | None) -> Outcome | None:
+        """What will come of a loss that is like one that was heard before."""
+        way = self.ways.of(place) if start is not None and len(tensors) == 1 else None
+        if way is None or start is None:
+            return None
+        way.passes += 1
+        loss = way.loss(tensors[0], start) if way.passes % ANEW else None
+        return way.outcome(loss) if loss is not None else None
+
+    def _heard(
+        self, tensors: Sequence[Tensor], place: Hashable, start: float | None, accounts: Sequence[Account]
+    ) -> _Pass:
+        """A loss that is walked in full and listened to."""
+        found = reductions_of(tensors)
+        look = all(account.probed(self.probe_every) for account in accounts)
+        running = _Pass(found, listen(found, look))
+        if start is not None and len(tensors) == 1 and place is not None:
+            running.way = self.ways.learn(place, tensors[0], found.reductions)
+            running.loss = running.way.loss(tensors[0], start) if running.way is not None else None
+        return running
+
     def after_backward(
         self, reached: Sequence[Optimizer], begins_micro_step: bool = True, place: Hashable = None
-    ) -> BackwardReading:
-        """The reading of the backward that has just ended, entered for the optimizers that it reached.
-
-        `place` tells backward passes of one micro-step apart.
-        """
+    ) -> Outcome:
+        """The reading of the backward that has just ended, entered for the optimizers that it reached."""
         running, self._running = self._running, None
         if running is None:
-            return BackwardReading(None, None)
-        terms = running.listening.ended(place)
-        self.not_covered.update(dict.fromkeys(running.found.opaque))
+            return UNREAD
+        outcome = running if isinstance(running, Outcome) else self._ended(running, place)
         for optimizer in reached:
             account = self.track(optimizer)
-            account.window.add(terms, begins_micro_step)
+            account.window.add(outcome, begins_micro_step)
             if account.follows(self.probe_every):
-                weight, share = account.window.latest
-                account.ledger.after_backward(weight, share, begins_micro_step)
-        return BackwardReading(_weight(terms, running.found), _scaled(terms), terms, running.found.opaque)
+                account.ledger.after_backward(outcome.carried, outcome.share, begins_micro_step)
+        return outcome
+
+    def _ended(self, running: _Pass, place: Hashable) -> Outcome:
+        """What was heard, and remembered for losses like this one."""
+        terms = running.listening.ended(place)
+        opaque = running.found.opaque
+        self.not_covered.update(dict.fromkeys(opaque))
+        way, loss = running.way, running.loss
+        if way is not None and loss is not None and len(terms) == 1 and isinstance(terms[0].gradient, float):
+            if way.heard(loss, terms[0].gradient):
+                known = way.outcome(loss)
+                if known is not None and known.terms == terms:
+                    return known
+            self.ways.forget(place)
+        main = terms[0] if len(terms) == 1 else max(terms, key=lambda term: abs(term.told or 0.0), default=None)
+        carried, share = (None, None) if main is None else (main.carried, main.share)
+        host = not any(isinstance(value, Tensor) for term in terms for value in term.numbers)
+        return Outcome(terms, carried, share, _weight(terms, running.found), _scaled(terms), host, False, opaque)
 
     def before_touch(self, optimizer: Optimizer | None = None) -> None:
         """To be called before something that may change gradients (None: of any optimizer)."""
@@ -147,7 +180,7 @@ class Normalization:
         What is still on a device is None in it; the whole reading comes with `token` from `settled`.
         """
         account = self.track(optimizer)
-        account.reading = account.window.reading(account.accumulation_steps)
+        account.reading = account.read()
         account.token = token
         return account.reading
 
@@ -183,11 +216,12 @@ class Normalization:
         account = self.accounts.get(optimizer)
         return account.window.loss_scale if account is not None else None
 
-    def gradient_norm(self, optimizer: Optimizer | None, norm: object) -> None:
-        """Takes the norm that a clip has returned, of one optimizer or of all, if it is on the host."""
+    def gradient_norm(self, optimizer: Optimizer, norm: object, scaled: bool = False) -> None:
+        """Takes the norm that a clip has returned, if it is on the host; without the scale that gradients carry."""
         value = number(norm) if isinstance(norm, Tensor) and norm.numel() == 1 else None
-        for account in list(self.accounts.values()) if optimizer is None else [self.track(optimizer)]:
-            account.note("gradient_norm", value if isinstance(value, float) else None)
+        scale = self.loss_scale(optimizer) if scaled else 1.0
+        known = value / scale if isinstance(value, float) and scale else None
+        self.track(optimizer).note("gradient_norm", known)
 
     def settle(self) -> None:
         """Waits for what is on its way: for the end of a run, or a report that is asked for."""

@@ -11,12 +11,20 @@ from amplint.protocol.state import Moment
 
 Question = tuple[Rule, Condition]
 
+_NONE: list[Rule] = []
+_FREQUENT = frozenset({Kind.BACKWARD, Kind.UNSCALE, Kind.CLIP, Kind.UPDATE, Kind.ZERO_GRAD})
+
 
 class Questions:
-    """The conditions of all rules, sorted by what they ask about."""
+    """The conditions of all rules, sorted by what they ask about.
+
+    `unasked`: the frequent kinds of event about which nobody has a question that concerns schedulers.
+    """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._all: tuple[Question, ...] = tuple((rule, condition) for rule in rules for condition in rule.when)
+        asked = {kind for _, condition in self._all if condition.of_scheduler for kind in condition.kinds}
+        self.unasked = _FREQUENT - asked
         self._known: dict[tuple[Kind, bool, object], tuple[Question, ...]] = {}
 
     def broken(self, moment: Moment) -> list[Rule]:
@@ -27,5 +35,5 @@ class Questions:
         if asked is None:
             asked = tuple(question for question in self._all if question[1].possible(kind, moment.of_scheduler, ledger))
             self._known[key] = asked
-        found = [rule for rule, condition in asked if condition.certain(moment)]
+        found = [rule for rule, condition in asked if condition.certain(moment)] if asked else _NONE
         return found if len(found) < 2 else list({rule.id: rule for rule in found}.values())

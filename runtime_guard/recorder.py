@@ -5,9 +5,7 @@ Everything that is kept between calls is kept under one lock; what says where a 
 
 from __future__ import annotations
 
-import gc
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import CodeType
@@ -15,30 +13,31 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
 
 from amplint.catalogue.rule import Rule
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.facts import Fact
 from amplint.protocol.ledger import Grads, Ledger, Stage
-from amplint.protocol.readings import Reading
+from amplint.protocol.readings import Reading, WindowReading
 from amplint.protocol.state import Moment, State
 from amplint.protocol.values import with_changes
+from runtime_guard.alike import Alike
+from runtime_guard.course import Course
 from runtime_guard.crossing import Crossings
+from runtime_guard.distributed import Ranks
 from runtime_guard.gates import Gates
 from runtime_guard.gradients import Watch
-from runtime_guard.hooks import Shield, family
+from runtime_guard.hooks import Shield
 from runtime_guard.late_division import mark_passed, quotient_in
 from runtime_guard.normalization import Normalization
 from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
 from runtime_guard.questions import Questions
-from runtime_guard.roles import Names, Owners, parameters_of
+from runtime_guard.roles import Early, Names, Owners
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
-from runtime_guard.threads import Thread, calling_frame
-from runtime_guard.timeline import Timelines
+from runtime_guard.threads import Homes, Thread, calling_frame
 from runtime_guard.totals import Totals, kept_in
 from runtime_guard.violations import Violation, violation_of
 
@@ -47,8 +46,8 @@ __all__ = ["Recorder", "Stack", "calling_frame"]
 
 _CALLS = frozenset({Kind.CREATE, Kind.UNSCALE, Kind.ZERO_GRAD, *STEPS})  # in which the user names the optimizer
 _GATED = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
-_BLANK = Event(Kind.CREATE, Site("", 0))
 _FIRST_PASSES = 8
+_NO_DETAIL: dict[str, str] = {}
 
 
 class Recorder:
@@ -61,88 +60,107 @@ class Recorder:
         measures: Shield,
         accumulation_steps: int | None = None,
         probe_every: int = 16,
+        at_once: bool = False,
     ) -> None:
         self._rules = tuple(rules.values())
         self._questions = Questions(self._rules)
         self._observers = tuple(rule for rule in self._rules if rule.observe is not None)
         self._found = found
         self.accumulation_steps = accumulation_steps
-        self._held: dict[str, list[Violation]] = {}
-        self._tensors: dict[str, frozenset[int]] = {}
-        self.passes = 0
+        self._held, self._tensors = dict[str, list[Violation]](), dict[str, frozenset[int]]()
+        self.passes, self.reached = 0, frozenset[str]()
         self.training: set[CodeType | None] = set()
         self.lock = threading.RLock()
         self.measures, self.numbers = measures, Normalization(max(probe_every, 1), accumulation_steps)
         self.measures.on = probe_every > 0
         self.sites = Sites(torch.__path__[0])
         self._gates = Gates(self.sites)
-        self.state, self.tally, self.thread = State(), Tally(), Thread()
-        self.timelines = Timelines()
+        self.course = Course(State(unasked=self._questions.unasked), self._judge, self._stepped, at_once)
+        self.thread = Thread()
+        self._alike = Alike()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
-        self.makers: dict[str, Stack] = {}
+        self.makers, self.doubled = dict[str, Stack](), dict[str, dict[str, str]]()
         self.at_end: list[Callable[[], None]] = []
         self._first_scales: dict[Stack, object] = {}
         self.owners, self.totals, self.precisions = Owners(), Totals(), Precisions()
         self.watches: dict[str, Watch] = {}
-        self.crossings = Crossings()
-        self._threads: dict[str, int] = {}
-        self._several = False
-        self._candidates: list[weakref.ref[Any]] = []
-        self._stacks: set[Stack] = set()
+        self.crossings, self.ranks = Crossings(), Ranks()
+        self._homes, self._whole, self._stacks = Homes(), set[str](), set[Stack]()
+        self._early: Early | None = None
 
     # --- events -------------------------------------------------------------------------------------------------------
 
-    def feed(self, kind: Kind, *, stack: Stack | None = None, token: list[Moment] | None = None, **parts: Any) -> None:
+    def feed(
+        self,
+        kind: Kind,
+        *,
+        stack: Stack | None = None,
+        token: list[Moment] | None = None,
+        detail: dict[str, str] | None = None,
+        reading: Reading | None = None,
+        **parts: Any,
+    ) -> None:
         """One event, and the questions of all rules about its moments, which are left in `token`."""
-        stack = stack if stack is not None else self.sites.stack()
-        event = with_changes(_BLANK, kind=kind, site=stack[-1], stack=stack[:-1], **parts)
-        if self.thread.closure is not None and self._repeated(event):
-            return
+        place = stack if stack is not None else self.sites.stack()
+        detail = detail if detail is not None else _NO_DETAIL
         with self.lock:
-            if kind in _GATED:
-                event = with_changes(event, gate=self._gate(event))
-            if kind in _CALLS and event.optimizer is not None:
-                self._stepped_here(event.optimizer)
-                self._crossed(event)
-            moments = list(self.state.moments(event))
+            optimizer = parts.get("optimizer")
+            repeats = self.thread.closure is not None
+            if kind in _CALLS and optimizer is not None and not repeats:
+                self._homes.stepped(optimizer)
+                self._crossed(kind, optimizer)
+            if not repeats and (beat := self.course.follows(kind, place, parts, detail, reading)) is not None:
+                moments = beat.moments
+            else:
+                gate = self._gate(kind, place, optimizer or "") if kind in _GATED else None
+                event = self._alike.event(kind, place, gate, detail, reading, parts)
+                if repeats:
+                    if self.thread.repeated(event):
+                        return
+                    if kind in _CALLS and optimizer is not None:
+                        self._homes.stepped(optimizer)
+                        self._crossed(kind, optimizer)
+                moments = self.course.takes(kind, place, parts, event)
             if token is not None:
                 token += moments
-            self.tally.count(event, self.state)
-            self.timelines.add(event, self.state)
-            for moment in moments:
-                self._judge(moment)
-            if kind in STEPS:
-                for violation in self._held.pop(event.optimizer or "", ()):
-                    self._found(violation)
 
-    def _crossed(self, event: Event) -> None:
+    @property
+    def state(self) -> State:
+        """What is true now."""
+        return self.course.state
+
+    @property
+    def tally(self) -> Tally:
+        """What was counted until now."""
+        return self.course.tally
+
+    def _stepped(self, event: Event) -> None:
+        """What was held back of an optimizer that steps is told."""
+        for violation in self._held.pop(event.optimizer or "", ()) if self._held else ():
+            self._found(violation)
+
+    def _crossed(self, kind: Kind, name: str) -> None:
         """The events of models through which the last backward went on its way to what steps now."""
-        name = event.optimizer or ""
-        for other, place in self.crossings.stepped(name) if event.kind in STEPS else ():
+        for other, place in self.crossings.stepped(name) if kind in STEPS else ():
             self.feed(Kind.PASS, stack=place, optimizer=other)
-        if event.kind is Kind.ZERO_GRAD:
+        if kind is Kind.ZERO_GRAD:
             self.crossings.erased(name)
 
-    def _repeated(self, event: Event) -> bool:
-        """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times."""
-        assert self.thread.closure is not None
-        done = (event.kind, event.step_of_program, event.optimizer)
-        repeated = done in self.thread.closure
-        self.thread.closure.add(done)
-        return repeated
-
-    def _gate(self, event: Event) -> Gate | None:
+    def _gate(self, kind: Kind, place: Stack, optimizer: str) -> Gate | None:
         """The gate in the source; where there is none, what happens may show that there is one."""
-        gate = self._gates.of(event.step_of_program)
-        ledger = self.state.ledgers.get(event.optimizer or "")
-        if gate is not None or ledger is None or event.kind is Kind.BACKWARD:
+        gate = self._gates.of(place)
+        ledger = self.state.ledgers.get(optimizer)
+        if gate is not None or ledger is None or kind is Kind.BACKWARD:
             return gate
-        window, backward = ledger.window, self.state.last.get(event.optimizer or "", {}).get(Kind.BACKWARD)
-        if event.kind in STEPS:
-            return Gate(event.site) if window.micro_steps > 1 else None
+        window = ledger.window
+        if kind in STEPS:
+            return self._gates.at(place[-1]) if window.micro_steps > 1 else None
+        if window.restacked < 2 or window.longest > 1:
+            return None
+        backward = self.state.last.get(optimizer, {}).get(Kind.BACKWARD)
         weight = backward.weight if backward is not None else None
         share = window.restacked + 1  # steps since the last erasure: was the loss divided by as many?
-        return Gate(event.site) if weight and window.restacked > 1 and abs(float(weight) * share - 1) < 1e-6 else None
+        return self._gates.at(place[-1]) if weight and abs(float(weight) * share - 1) < 1e-6 else None
 
     def _judge(self, moment: Moment) -> None:
         for rule in self._questions.broken(moment):
@@ -154,7 +172,7 @@ class Recorder:
         """Holds back what is said of an optimizer that has not stepped while others have the same parameters: it may be
         one that is never used."""
         name = moment.name
-        self.timelines.wrong(name, violation.code, violation.site)
+        self.course.timelines.wrong(name, violation.code, violation.site)
         sure = moment.of_scheduler or moment.event.kind in STEPS or moment.ledger.window.steps > 0
         if sure or not self._sharing(name):
             self._found(violation)
@@ -171,11 +189,25 @@ class Recorder:
     def observe(self, moment: Moment, reading: Reading | None = None) -> None:
         """Asks the rules about numbers; `reading` is one that was not known when the moment came."""
         if reading is not None:
-            moment = replace(moment, event=replace(moment.event, reading=reading))
+            moment = with_changes(moment, event=with_changes(moment.event, reading=reading))
         for rule in self._observers:
             words = rule.observe(moment) if rule.observe is not None else None
             if words is not None:
                 self._tell(violation_of(rule, moment, words), moment)
+
+    def window(self, name: str, optimizer: Any, reading: Reading | None) -> None:
+        """A window ends with the step that is to come, or to be skipped."""
+        measured = reading if isinstance(reading, WindowReading) else None
+        if not self.ranks.alone:
+            self.ranks.window(name, self.owners.ids(optimizer), self.state.ledgers[name].window.micro_steps, measured)
+
+    def compare(self) -> None:
+        """Asks the rules about what the ranks have told each other."""
+        for name, reading in self.ranks.readings.items():
+            event = self.state.last.get(name, {}).get(Kind.STEP)
+            if event is not None:
+                last = dict(self.state.last[name])
+                self.observe(Moment(event, self.state.ledgers[name], Cadence(), last, name=name), reading)
 
     def fact(self, fact: Fact) -> None:
         """Asks the rules about the arguments of a call."""
@@ -197,11 +229,12 @@ class Recorder:
             ids = self.owners.ids(optimizer)
             shared = [other for thing, other in self.optimizers.living() if ids and self.owners.ids(thing) == ids]
             name = self.optimizers.give(optimizer, shared[0] if shared else None)
+            self.doubled |= {name: {"one_of_several": "yes"}} if shared else {}
             watch = self.watches[name] = Watch(optimizer)
             self._tensors[name] = self._tensors.get(name, frozenset()) | ids
             decays = any(group.get("weight_decay") for group in getattr(optimizer, "param_groups", ()))
             detail = {"algorithm": type(optimizer).__name__, "decays": "yes" if decays else "no"}
-            self.tally.optimizers[name] = type(optimizer).__name__
+            self.course.counted.optimizers[name] = type(optimizer).__name__
             self.feed(Kind.CREATE, optimizer=name, detail=detail)
             if not made and not watch.empty:  # what they are was decided before anybody looked
                 known = self.state.ledgers[name]
@@ -210,23 +243,25 @@ class Recorder:
 
     def find_optimizers(self) -> None:
         """Looks for optimizers that were made before the guard began; which of them are in use will show."""
-        classes = frozenset(family(Optimizer))
-        found = [thing for thing in gc.get_objects() if type(thing) in classes and parameters_of(thing)]
-        self._candidates = [weakref.ref(thing) for thing in found]
+        self._early = Early()
 
     def candidates(self) -> list[Any]:
         """Optimizers that were made before the guard began and are not known yet; none after a few backward passes."""
-        if not self._candidates or self.passes >= _FIRST_PASSES:
-            self._candidates = []
+        if self._early is None or self.passes >= _FIRST_PASSES:
+            self._early = None
             return []
-        found = [reference() for reference in self._candidates]
-        return [thing for thing in found if thing is not None and self.optimizers.of(thing) is None]
+        return [thing for thing in self._early.living() if self.optimizers.of(thing) is None]
+
+    def carries_scale(self, optimizer: Any) -> bool:
+        """Whether the gradients of an optimizer carry the loss scale now."""
+        ledger = self.state.ledgers.get(self.optimizer(optimizer))
+        return ledger is not None and ledger.grads is Grads.SCALED
 
     def scaler(self, scaler: Any) -> str:
         """The name of a scaler."""
         with self.lock:
             name = self.scalers.of(scaler) or self.scalers.give(scaler)
-            self.tally.scalers.setdefault(name, [0, 0])
+            self.course.counted.scalers.setdefault(name, [0, 0])
         return name
 
     def scaler_made(self, scaler: Any, first_scale: object) -> None:
@@ -244,7 +279,7 @@ class Recorder:
         if name is None:
             with self.lock:
                 name = self.schedulers.give(scheduler)
-                self.tally.schedulers[name] = (type(scheduler).__name__, 0)
+                self.course.counted.schedulers[name] = (type(scheduler).__name__, 0)
                 self._introduce(name, optimizer, scheduler, made)
         return name, optimizer
 
@@ -274,30 +309,31 @@ class Recorder:
 
     # --- gradients ----------------------------------------------------------------------------------------------------
 
-    def _stepped_here(self, name: str) -> None:
-        """Whose thread an optimizer belongs to."""
-        here = threading.get_ident()
-        if self._threads.get(name) != here:
-            self._threads[name] = here
-            self._several = len(set(self._threads.values())) > 1
-
     def mine(self) -> list[tuple[Any, str]]:
         """The optimizers that no other living thread steps or zeroes: what theirs do is not seen from here."""
-        here = threading.get_ident()
-        strange: set[str] = set()
-        if self._several or here not in self._threads.values():
-            alive = {thread.ident for thread in threading.enumerate()} - {here}
-            strange = {name for name, thread in self._threads.items() if thread in alive}
-        return [(thing, name) for thing, name in self.optimizers.living() if name not in strange]
+        living = self.optimizers.living()
+        if self._homes.alone:
+            return living
+        strange = self._homes.strange()
+        return [(thing, name) for thing, name in living if name not in strange]
 
     def look(self) -> None:
         """Makes events of what has happened to gradients by hand since the last event."""
-        for thing, name in self.mine():
+        for thing, name in self._changed() if self._homes.alone else self.mine():
             news = self.watches[name].news()
             if news == "gone":
                 self.gone(thing, name)
             elif news == "changed":
                 self.feed(Kind.OPAQUE, optimizer=name)
+
+    def _changed(self) -> list[tuple[Any, str]]:
+        """The optimizers of which gradients are not as they were last seen, where one thread does everything."""
+        found = []
+        for reference, name in self.optimizers.entries:
+            watch = self.watches[name]
+            if watch.seen != watch.now() and (thing := reference()) is not None:
+                found.append((thing, name))
+        return found
 
     def gone(self, optimizer: Any, name: str) -> None:
         """The event of gradients that were dropped by hand."""
@@ -306,8 +342,13 @@ class Recorder:
 
     def seen(self) -> None:
         """Takes the gradients as they are now for known."""
-        for _, name in self.mine():
-            self.watches[name].see()
+        if not self._homes.alone:
+            for _, name in self.mine():
+                self.watches[name].see()
+            return
+        for _, name in self.optimizers.entries:
+            watch = self.watches[name]
+            watch.seen = watch.now()
 
     def passed(self, roots: Iterable[Tensor], stack: Stack) -> None:
         """Marks what was back-propagated, so that a division of it that comes too late is known by its graph."""
@@ -327,10 +368,15 @@ class Recorder:
 
     def divided_late(self, name: str) -> None:
         """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""
+        if any(self.course.expected(kind) is not None for kind in STEPS) and name not in self._whole:
+            return  # as in the windows before
         window, last = self.state.ledgers[name].window, self.state.last.get(name, {}).get(Kind.BACKWARD)
+        self._whole.discard(name)
         if window.micro_steps < 2 or last is None:
             return
         whole = any(weight and abs(float(weight) / window.micro_steps - 1) < 1e-6 for _, weight in window.weights)
+        if whole:
+            self._whole.add(name)
         if whole and quotient_in(self.sites.frames()):
             self.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
 
@@ -340,21 +386,14 @@ class Recorder:
             for moment in token if isinstance(token, list) else ():
                 self.observe(moment, reading)
 
-    def _relieve(self) -> None:
-        """A scheduler that another one of the same optimizer steps for was perhaps never meant to step in this run."""
-        cadences, drives = self.state.cadences, self.state.drives
-        moved = {drives[name] for name, cadence in cadences.items() if cadence.cadence_steps or cadence.told}
-        for name, cadence in cadences.items():
-            if drives[name] in moved:
-                cadences[name] = replace(cadence, told=max(cadence.told, 1))
-
     def end(self) -> None:
         """The end of the run, for the rules that look back. What was held back of an unused optimizer is dropped."""
         self.look()
-        self._relieve()
+        self.course.state.relieve()
         for told in self.at_end:
             told()
-        self.feed(Kind.END, stack=(Site("<end of the run>", 0),))
+        over = self._gates.over({name: ledger.window.gate for name, ledger in self.state.ledgers.items()})
+        self.feed(Kind.END, stack=(Site("<end of the run>", 0),), detail={"over": over})
         for name, found in self._held.items():
             if not any(self.state.ledgers[other].window.steps for other in self._sharing(name)):
                 for violation in found:

@@ -6,11 +6,15 @@ one made anew for the next phase) share one name, because they share the gradien
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
+from torch.optim import Optimizer
+
+from runtime_guard.hooks import family
 
 
 class Names:
@@ -20,6 +24,7 @@ class Names:
         self._role = role
         self._made = 0
         self._of: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self.entries: list[tuple[weakref.ref[Any], str]] = []
 
     def of(self, thing: Any) -> str | None:
         """The name of an object, None if it has none."""
@@ -32,14 +37,16 @@ class Names:
             self._made += 1
             name = f"{self._role}#{self._made}"
         self._of[id(thing)] = (weakref.ref(thing), name)
+        self.entries = list(self._of.values())
         return name
 
     def living(self) -> list[tuple[Any, str]]:
         """Every object that still lives, with its name; the others are forgotten."""
-        found = [(reference(), name) for reference, name in self._of.values()]
-        if any(thing is None for thing, _ in found):
+        found = [(thing, name) for reference, name in self._of.values() if (thing := reference()) is not None]
+        if len(found) < len(self._of):
             self._of = {key: entry for key, entry in self._of.items() if entry[0]() is not None}
-        return [one for one in found if one[0] is not None]
+            self.entries = list(self._of.values())
+        return found
 
 
 def parameters_of(optimizer: Any) -> list[Tensor]:
@@ -75,3 +82,16 @@ class Owners:
     def forget(self, optimizer: Any) -> None:
         """An object whose identity may belong to another one now."""
         self._ids.pop(id(optimizer), None)
+
+
+class Early:
+    """Optimizers that live already, held weakly."""
+
+    def __init__(self) -> None:
+        classes = frozenset(family(Optimizer))
+        found = [thing for thing in gc.get_objects() if type(thing) in classes and parameters_of(thing)]
+        self._found = [weakref.ref(thing) for thing in found]
+
+    def living(self) -> list[Any]:
+        """Those that still do."""
+        return [thing for reference in self._found if (thing := reference()) is not None]

@@ -60,13 +60,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--exit-code", type=int, metavar="N", help="the status of a run with errors, in any mode")
     parser.add_argument("--select", type=_names, metavar="RULE,...", help="rules or families that speak")
     parser.add_argument("--ignore", type=_names, default=(), metavar="RULE,...", help="rules or families that do not")
+    parser.add_argument("--lint", action="store_true", help="read the files of the run too, and say what it confirms")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary in the terminal")
     return parser
 
 
 def _split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[str], bool, list[str]]:
     """The guard's own arguments, whether `-m` follows them, and what is to be run with its arguments."""
-    flags = {"-h", "--help", "-q", "--quiet"}
+    flags = {"-h", "--help", "-q", "--quiet", "--lint"}
     at = 0
     while at < len(arguments):
         one = arguments[at]
@@ -180,16 +181,24 @@ def _report(made: Any, options: argparse.Namespace, parts: Sequence[dict[str, An
     """Writes what was asked for; the report of this process and of the children that it spawned."""
     own = {**made.report(), "script": options.script}
     report = spawned.joined(own, parts)
+    told = ""
+    if options.lint:
+        from runtime_guard.report.linted import linted
+
+        report["static"], told = linted(report)
     if options.report:
-        Path(options.report).write_text(json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8")
+        made.recorder.ranks.own(options.report).write_text(
+            json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8"
+        )
     if options.html:
         from runtime_guard.report.html import page
 
-        Path(options.html).write_text(page(report), encoding="utf-8")
+        made.recorder.ranks.own(options.html).write_text(page(report), encoding="utf-8")
     if not options.quiet:
         from runtime_guard.report.terminal import summary
 
         sys.stderr.write(summary(made, own) + "".join(part.get("summary", "") for part in parts))
+    sys.stderr.write(told)
     if options.tensorboard:
         from runtime_guard.report.tensorboard import TensorBoardMissing, write
 

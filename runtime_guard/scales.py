@@ -68,11 +68,20 @@ class ScaleAccount:
         self.skips.add(self.updates, float(self.skipped))
         if scale is None or capturing():
             return
-        on_host = isinstance(number(scale), float)
         self.latest = scale
-        if on_host or (every > 0 and self.updates % every == 0):
+        known = number(scale)
+        if isinstance(known, float) and not self.undecided and not self.travelling:
+            self._arrived(self.updates, known)
+            self.latest = None
+            return
+        if isinstance(known, float) or (every > 0 and self.updates % every == 0):
             self._send()
         self.settle(wait=False)
+
+    def _arrived(self, update: int, scale: float) -> None:
+        self.scale = scale
+        self.figure.add(scale)
+        self.curve.add(update, scale)
 
     def _send(self) -> None:
         """Sends off the scale and what is not decided."""
@@ -86,11 +95,10 @@ class ScaleAccount:
             self._send()
         while self.travelling and (wait or self.travelling[0][1].arrived):
             update, parcel = self.travelling.pop(0)
-            self.scale, *found = parcel.values()
+            scale, *found = parcel.values()
             for value in found:
                 self.stepped(value > 0)
-            self.figure.add(self.scale)
-            self.curve.add(update, self.scale)
+            self._arrived(update, scale)
         del self.travelling[:-IN_FLIGHT]
 
     def reading(self) -> ScaleReading:

@@ -28,8 +28,8 @@ class Schedules:
             return ("schedule", None, None)
         self._recorder.look()
         name, optimizer = self._recorder.scheduler(scheduler)
-        kind, count = self._recorder.tally.schedulers[name]
-        self._recorder.tally.schedulers[name] = (kind, count + 1)
+        kind, count = self._recorder.course.counted.schedulers[name]
+        self._recorder.course.counted.schedulers[name] = (kind, count + 1)
         if len(args) > 1 or kwargs:
             self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
             return ("schedule", None, None)

@@ -30,6 +30,7 @@ class Owner(Enum):
     USER = "the user's"
 
 
+_USER, _LIBRARY = Owner.USER, Owner.LIBRARY
 Place = tuple[Site, ...]
 
 
@@ -53,26 +54,25 @@ class Sites:
     def stack(self) -> Place:
         """The user's place that is running and what stands for the calls that led to it."""
         key: list[int] = []
-        codes: list[CodeType] = []
-        spare: tuple[CodeType, int] | None = None
+        spare: tuple[int, ...] = ()
         walker: FrameType | None = sys._getframe(1)
-        owners = self._owners
-        while walker is not None and len(codes) < MAX_STACK:
+        owners, most = self._owners, 2 * MAX_STACK
+        while walker is not None and len(key) < most:
             code = walker.f_code
             owner = owners.get(code.co_filename) or self._owner(code.co_filename)
-            if owner is Owner.USER or (owner is Owner.LIBRARY and codes):
-                codes.append(code)
+            if owner is _USER or (owner is _LIBRARY and key):
                 key += (id(code), walker.f_lasti)
-            elif owner is Owner.LIBRARY and spare is None:
-                spare = code, walker.f_lasti
+            elif owner is _LIBRARY and not spare:
+                spare = (id(code), walker.f_lasti)
             walker = walker.f_back
-        if not codes and spare is not None:
-            codes, key = [spare[0]], [id(spare[0]), spare[1]]
-        return self._places.get(tuple(key)) or self._place(tuple(key), codes)
+        found = tuple(key) or spare
+        return self._places.get(found) or self._place(found)
 
-    def _place(self, key: tuple[int, ...], codes: list[CodeType]) -> Place:
-        if not codes:
+    def _place(self, key: tuple[int, ...]) -> Place:
+        """The place of a key that is met for the first time, while its frames still run."""
+        if not key:
             return (Site("<unknown>", 0),)
+        codes = self._codes(key[::2])
         sites = [_located(code, instruction) for code, instruction in zip(codes, key[1::2], strict=True)]
         self._kept.update(codes)
         self.code_of.update(zip(sites, codes, strict=True))
@@ -82,6 +82,15 @@ class Sites:
         place = self._places[key] = known or (*calls, whole[-1])
         self.chain[place] = whole
         return place
+
+    def _codes(self, identities: tuple[int, ...]) -> list[CodeType]:
+        """The code objects of running frames, by their identities."""
+        running: dict[int, CodeType] = {}
+        walker: FrameType | None = sys._getframe(1)
+        while walker is not None:
+            running[id(walker.f_code)] = walker.f_code
+            walker = walker.f_back
+        return [running[identity] for identity in identities]
 
     def frames(self, most: int = 3) -> list[FrameType]:
         """The innermost frames of the user's."""

@@ -19,6 +19,8 @@ from multiprocessing import current_process, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runtime_guard.report.reached import joined_files
+
 if TYPE_CHECKING:
     from runtime_guard.guarding import guard
 
@@ -127,6 +129,7 @@ def joined(report: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dic
     for name in ("optimizers", "scalers", "schedulers", "timeline", "confirmed"):
         result[name] = [entry for one in every for entry in one.get(name) or ()]
     result["not_covered"] = list(dict.fromkeys(str(entry) for one in every for entry in one.get("not_covered") or ()))
+    result["files"] = joined_files(every)
     curves: dict[str, dict[str, Any]] = {}
     for number, one in enumerate(every):
         for quantity, owners in (one.get("curves") or {}).items():

@@ -7,6 +7,7 @@ the outer one and makes no event of its own.
 from __future__ import annotations
 
 import inspect
+from math import inf
 from types import GeneratorType
 from typing import Any
 
@@ -18,6 +19,8 @@ from amplint.protocol.events import Kind
 from amplint.protocol.facts import Fact
 from amplint.protocol.precision import Precision
 from amplint.protocol.state import Moment
+from amplint.protocol.values import with_changes
+from runtime_guard.crossing import missed
 from runtime_guard.hooks import Replaced
 from runtime_guard.recorder import Recorder, calling_frame
 from runtime_guard.scaled import mark
@@ -76,7 +79,7 @@ class Scaling(Calls):
         if scaler is None:
             return
         if not scaler._enabled:
-            recorder.tally.not_covered["a scaler that is not enabled: nothing is scaled"] = None
+            recorder.course.counted.not_covered["a scaler that is not enabled: nothing is scaled"] = None
             return
         mark(outputs, recorder.scaler(scaler))
         recorder.measures.run(recorder.numbers.note_scale, scaler, outputs)
@@ -110,7 +113,9 @@ class Scaling(Calls):
         name = recorder.optimizer(optimizer)
         recorder.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
-        told, detail = recorder.scaler(scaler), _closure(scaler, args, kwargs)  # and what is known once it is done
+        recorder.window(name, optimizer, reading)
+        told = recorder.scaler(scaler)
+        detail = _closure(scaler, args, kwargs) | recorder.doubled.get(name, {})
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
         parameters = Precision.UNKNOWN if fused else self._parameters(scaler, name, optimizer)
         recorder.feed(
@@ -118,7 +123,7 @@ class Scaling(Calls):
             token=token, detail=detail, parameters=parameters,
         )  # fmt: skip
         recorder.thread.stepped = False
-        return self._enter("scaler.step"), scaler, optimizer, detail
+        return self._enter("scaler.step"), scaler, optimizer, token
 
     def _parameters(self, scaler: Any, name: str, optimizer: Any) -> Precision:
         """The precision of what is unscaled; not known of a scaler that was taught to unscale float16."""
@@ -131,16 +136,19 @@ class Scaling(Calls):
         if token is None:
             return
         recorder = self._recorder
-        _, scaler, optimizer, detail = token
-        counts = recorder.tally.scalers[recorder.scaler(scaler)]
+        _, scaler, optimizer, moments = token
+        counts = recorder.course.counted.scalers[recorder.scaler(scaler)]
         counts[0] += 1
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
         if not recorder.thread.stepped:
             counts[1] += 1
             recorder.measures.run(recorder.numbers.closed, optimizer, True)
         skipped = None if fused else not recorder.thread.stepped
-        if skipped:
-            detail["skipped"] = "yes"
+        if skipped is not None:
+            recorder.ranks.decided(recorder.optimizer(optimizer), skipped)
+        if skipped and moments:
+            event = moments[0].event
+            recorder.state.amend(event, with_changes(event, detail={**event.detail, "skipped": "yes"}))
         recorder.measures.run(recorder.numbers.scaler_stepped, scaler, skipped)
         self.leave(token)
 
@@ -212,8 +220,12 @@ class Stepping(Calls):
         name = recorder.optimizer(optimizer)
         recorder.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
+        recorder.window(name, optimizer, reading)
         parameters = recorder.precisions.of_parameters(name, optimizer)
-        recorder.feed(Kind.STEP, optimizer=name, reading=reading, token=token, parameters=parameters)
+        recorder.feed(
+            Kind.STEP, optimizer=name, reading=reading, token=token, parameters=parameters,
+            detail=recorder.doubled.get(name, {}),
+        )  # fmt: skip
 
     def _erased_by_itself(self, optimizer: Any) -> None:
         """An optimizer may drop the gradients that it has used."""
@@ -257,7 +269,11 @@ class Stepping(Calls):
         raises = {"raises": "yes"} if _argument(args, kwargs, 3, "error_if_nonfinite") else {}
         for optimizer, name in owners:
             recorder.measures.run(recorder.numbers.before_touch, optimizer)
-            recorder.feed(Kind.CLIP, optimizer=name, stack=stack, detail=self._limit(optimizer, limit) | raises)
+            kind = Kind.NORM if limit == inf else Kind.CLIP
+            recorder.feed(kind, optimizer=name, stack=stack, detail=self._limit(optimizer, limit) | raises)
+        given = {name for _, name in owners}
+        for name in missed(tensors, given, recorder.reached, recorder.state.ledgers) if limit != inf else ():
+            recorder.feed(Kind.MISSED_CLIP, optimizer=name, stack=stack)
         token = self._enter("clip"), [optimizer for optimizer, _ in owners]
         handed = parameters if single else tensors
         return (
@@ -279,7 +295,8 @@ class Stepping(Calls):
             return
         for optimizer in token[1]:
             self._recorder.measures.run(self._recorder.numbers.after_touch, optimizer, "clip")
-            self._recorder.measures.run(self._recorder.numbers.gradient_norm, optimizer, norm)
+            scaled = self._recorder.carries_scale(optimizer)
+            self._recorder.measures.run(self._recorder.numbers.gradient_norm, optimizer, norm, scaled)
         self.leave(token)
 
 

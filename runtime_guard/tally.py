@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from amplint.protocol.events import STEPS, Event, Kind
-from amplint.protocol.state import State
+from amplint.protocol.state import Moment, State
 from amplint.protocol.window import Window
 
 
@@ -27,18 +28,16 @@ class Tally:
     schedulers: dict[str, tuple[str, int]] = field(default_factory=dict)
     not_covered: dict[str, None] = field(default_factory=dict)
     unscales: int = 0
-    open: dict[str, Window] = field(default_factory=dict)
 
-    def count(self, event: Event, state: State) -> None:
-        """Takes one event into account, after the protocol has."""
+    def count(self, event: Event, moments: Sequence[Moment], state: State) -> None:
+        """Takes one event into account, after the protocol has. `moments`: what it met."""
+        kind = event.kind
         self.events += 1
-        self.unscales += event.kind is Kind.UNSCALE
-        if event.optimizer is None or event.scheduler is not None:
-            return
-        if event.kind in STEPS and event.optimizer in self.open:
-            self._window(self.open[event.optimizer])
-        self.open[event.optimizer] = state.ledgers[event.optimizer].window
-        if event.kind is Kind.CLIP:
+        if kind is Kind.UNSCALE:
+            self.unscales += 1
+        elif kind in STEPS and event.scheduler is None and moments:
+            self._window(moments[0].ledger.window)
+        elif kind is Kind.CLIP and event.optimizer is not None:
             self.clips[state.ledgers[event.optimizer].grads.value] += 1
 
     def _window(self, window: Window) -> None:

@@ -51,6 +51,13 @@ class Term:
         return self.elements.mass if self.elements.mean is False else 1.0
 
     @property
+    def share(self) -> Number | None:
+        """The number of elements that a micro-batch has in the effective batch; classes' weights are no number."""
+        if self.elements.mean is False:
+            return self.elements.mass
+        return self.elements.count if self.elements.count is not None else 1.0
+
+    @property
     def carried(self) -> Number | None:
         """The weight with the loss scale in it."""
         return None if self.gradient is None or self.mass is None else self.gradient * self.mass
@@ -58,9 +65,10 @@ class Term:
     @property
     def weight(self) -> float | None:
         """The weight by the graph, None while it is on a device."""
-        numbers = (self.gradient, self.scale, self.mass)
-        gradient, scale, mass = (value if isinstance(value, float) else None for value in numbers)
-        return None if gradient is None or not scale or mass is None else gradient / scale * mass
+        gradient, scale, mass = self.gradient, self.scale, self.mass
+        if not isinstance(gradient, float) or not isinstance(scale, float) or not isinstance(mass, float):
+            return None
+        return gradient / scale * mass if scale else None
 
     @property
     def reckoned(self) -> float | None:
@@ -73,9 +81,10 @@ class Term:
         """The weight to judge by: exact where both agree; None where factors cancel, as in `2 * loss / 2`."""
         if self.multiplied and self.divisors and self.elements.mean is not False and _is_one(self.factor):
             return None
-        if self.reckoned is None or self.weight is None:
-            return self.reckoned if self.weight is None else self.weight
-        return self.reckoned if isclose(self.reckoned, self.weight, rel_tol=1e-2) else self.weight
+        reckoned, weight = self.reckoned, self.weight
+        if reckoned is None or weight is None:
+            return reckoned if weight is None else weight
+        return reckoned if isclose(reckoned, weight, rel_tol=1e-2) else weight
 
 
 _BLANK = Term("", Elements(None), None)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import Counter
 from types import FrameType
 from typing import Any
 
-from amplint.protocol.events import Kind, Site
+from amplint.protocol.events import Event, Kind, Site
 
-_STEP = "profile_hook_step.<locals>.wrapper"
+CALLS = ("backward", "step", "scaler.step", "unscale", "zero", "clip", "schedule")
 
 
 class Thread(threading.local):
@@ -21,7 +20,7 @@ class Thread(threading.local):
     """
 
     def __init__(self) -> None:
-        self.inside: Counter[str] = Counter()
+        self.inside = dict.fromkeys(CALLS, 0)
         self.stepping: list[tuple[int, int]] = []
         self.closure: set[tuple[Kind, tuple[Site, ...], str | None]] | None = None
         self.stepped = False
@@ -29,6 +28,14 @@ class Thread(threading.local):
     def in_step_of(self, optimizer: Any) -> bool:
         """Whether the step of this optimizer runs."""
         return any(who == id(optimizer) for who, _ in self.stepping)
+
+    def repeated(self, event: Event) -> bool:
+        """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times."""
+        assert self.closure is not None
+        done = (event.kind, event.step_of_program, event.optimizer)
+        repeated = done in self.closure
+        self.closure.add(done)
+        return repeated
 
     def forget_failed_steps(self) -> None:
         """Nobody says when a step has raised: its frame is gone then."""
@@ -43,6 +50,32 @@ class Thread(threading.local):
         self.inside["step"] = len(self.stepping)
         if not self.stepping:
             self.closure = None
+
+
+class Homes:
+    """The threads that step or zero optimizers, by name."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, int] = {}
+        self._only: int | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other thread than this one does."""
+        return threading.get_ident() == self._only
+
+    def stepped(self, name: str) -> None:
+        """Whose thread an optimizer belongs to."""
+        here = threading.get_ident()
+        if self._threads.get(name) != here:
+            self._threads[name] = here
+            self._only = here if len(set(self._threads.values())) == 1 else None
+
+    def strange(self) -> set[str]:
+        """The optimizers of other threads that are alive."""
+        here = threading.get_ident()
+        alive = {thread.ident for thread in threading.enumerate()} - {here}
+        return {name for name, thread in self._threads.items() if thread in alive}
 
 
 def calling_frame() -> FrameType | None:

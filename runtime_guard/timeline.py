@@ -5,17 +5,15 @@ the second window.
 from __future__ import annotations
 
 import linecache
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.state import State
-from amplint.protocol.window import NO_WINDOW
 
 _MOST = 200
-_TOLD = frozenset({Kind.BACKWARD, Kind.UNSCALE, Kind.CLIP, Kind.STEP, Kind.SCALER_STEP, Kind.UPDATE, Kind.ZERO_GRAD,
-                   Kind.SCHEDULER_STEP})  # fmt: skip
+TOLD = frozenset({Kind.BACKWARD, Kind.UNSCALE, Kind.CLIP, Kind.NORM, Kind.STEP, Kind.SCALER_STEP, Kind.UPDATE,
+                   Kind.ZERO_GRAD, Kind.SCHEDULER_STEP})  # fmt: skip
 
 
 @dataclass
@@ -35,6 +33,7 @@ class _Line:
     number: int = 1
     began: float = 0.0
     stepped: int = 0
+    most: int = 1
     events: list[_Mark] = field(default_factory=list)
     kept: list[_Mark] | None = None
     kept_number: int = 0
@@ -48,25 +47,28 @@ class Timelines:
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
 
-    def add(self, event: Event, state: State) -> None:
-        """Enters an event that has happened; a window ends where the backward after its step begins the next."""
-        if event.kind not in _TOLD:
-            return
+    def add(self, event: Event, state: State, now: float) -> None:
+        """Enters an event of a kind that is `TOLD`; a window ends where the backward after its step begins the next."""
+        kind = event.kind
         for name in (event.optimizer,) if event.optimizer is not None else state.ledgers:
             line = self._lines.get(name)
             if line is None:
                 line = self._lines[name] = _Line()
             if line.kept_wrong:
                 continue
-            if event.kind is Kind.BACKWARD and line.stepped:
+            if line.stepped and kind is Kind.BACKWARD:
                 _close(line)
-            if len(line.events) < _MOST:
-                now = time.perf_counter()
+            events = line.events
+            if len(events) < _MOST:
                 line.began = line.began or now
-                window = state.ledgers[name].window if name in state.ledgers else NO_WINDOW
-                line.events.append(_Mark(event, line.stepped or window.micro_steps or 1, now - line.began))
-            if event.kind in STEPS:
-                line.stepped = max((mark.micro_step for mark in line.events), default=1)
+                ledger = state.ledgers.get(name)
+                present = (ledger.window.micro_steps if ledger is not None else 0) or 1
+                micro_step = line.stepped or (line.most if kind in STEPS else present)
+                events.append(_Mark(event, micro_step, now - line.began))
+                if micro_step > line.most:
+                    line.most = micro_step
+            if kind in STEPS:
+                line.stepped = line.most
 
     def wrong(self, optimizer: str | None, code: str, site: Site) -> None:
         """Marks the latest event at a place as a violation."""
@@ -96,7 +98,7 @@ def _close(line: _Line) -> None:
     if line.kept is None or better or line.kept_number < 2:
         line.kept, line.kept_number, line.kept_wrong = line.events, line.number, line.wrong
     line.number += 1
-    line.events, line.began, line.stepped, line.wrong = [], 0.0, 0, False
+    line.events, line.began, line.stepped, line.most, line.wrong = [], 0.0, 0, 1, False
 
 
 def _detail(event: Event) -> str | None:

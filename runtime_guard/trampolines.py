@@ -19,19 +19,35 @@ Arguments = tuple[Any, ...]
 Before = Callable[[Arguments, dict[str, Any]], tuple[Any, Arguments, dict[str, Any]]]
 After = Callable[[Any, Any], None]
 Abandon = Callable[[Any], None]
+Tracer = Callable[[], object]
 
 _hidden_code: dict[CodeType, CodeType] = {}
 
 
-def around(original: Callable[..., Any], before: Before, after: After, abandon: Abandon) -> Callable[..., Any]:
+def _nobody() -> object:
+    """Who traces where nobody does."""
+    return None
+
+
+def around(
+    original: Callable[..., Any],
+    before: Before,
+    after: After,
+    abandon: Abandon,
+    tracer: Tracer = _nobody,
+    traced: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
     """A function that does what `original` does.
 
     `before` sees the arguments and returns a token and the arguments to pass on; `after` gets the token and the result
-    and may raise; `abandon` gets the token when `original` raises, and that exception goes on unchanged.
+    and may raise; `abandon` gets the token when `original` raises, and that exception goes on unchanged. While `tracer`
+    returns something, `traced` is called instead.
     """
 
     @functools.wraps(original)
     def passing(*args: Any, **kwargs: Any) -> Any:
+        if traced is not None and tracer() is not None:
+            return traced(*args, **kwargs)
         token, args, kwargs = before(args, kwargs)
         try:
             result = original(*args, **kwargs)

@@ -6,32 +6,41 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
-from torch import Tensor
-
 from amplint.protocol.readings import TermReading, WindowReading
 from runtime_guard.figures import Curve, Figure
 from runtime_guard.gradient_ledger import GradientLedger, Measure, error, multiplier, touched
 from runtime_guard.late import Number, Parcel
 from runtime_guard.terms import Term
+from runtime_guard.ways import Outcome
 
 WAITING_SETTLED = 64
 PROBED_FIRST = 4
+MOST_READINGS = 64
 
 
 @dataclass
 class WindowTerms:
-    """The criteria of an open window, micro-step by micro-step."""
+    """The criteria of an open window, micro-step by micro-step.
+
+    `alike`: what stands for the window as long as it may come again. `on_device`: some number is not on the host.
+    """
 
     steps: list[list[Term]] = field(default_factory=list)
     latest: tuple[Number | None, Number | None] = (None, None)
+    alike: list[tuple[Outcome, bool]] | None = field(default_factory=list)
+    on_device: bool = False
 
-    def add(self, terms: tuple[Term, ...], begins: bool) -> None:
+    def add(self, outcome: Outcome, begins: bool) -> None:
         """Enters a backward. `begins`: it is the first of a micro-step."""
         if begins or not self.steps:
             self.steps.append([])
-        self.steps[-1] += terms
-        main = _heaviest(terms)
-        self.latest = (None, None) if main is None else (main.carried, _share(main))
+        self.steps[-1] += outcome.terms
+        self.latest = outcome.carried, outcome.share
+        self.on_device = self.on_device or not outcome.host
+        if not outcome.kept:
+            self.alike = None
+        elif self.alike is not None:
+            self.alike.append((outcome, begins))
 
     @property
     def scaled(self) -> bool:
@@ -43,11 +52,6 @@ class WindowTerms:
         """The scale of the latest criterion that carries one, if the host knows it."""
         scales = [term.scale for step in self.steps for term in step if term.scaled]
         return scales[-1] if scales and isinstance(scales[-1], float) else None
-
-    @property
-    def on_device(self) -> bool:
-        """Whether some number is not on the host."""
-        return any(isinstance(value, Tensor) for step in self.steps for term in step for value in term.numbers)
 
     def reading(self, accumulation_steps: int | None = None) -> WindowReading:
         """The window's numbers as far as they are on the host."""
@@ -67,24 +71,11 @@ class WindowTerms:
 
     def with_numbers(self, numbers: Iterator[float]) -> WindowTerms:
         """The window with its numbers on the host."""
-        return WindowTerms([[_filled(term, numbers) for term in step] for step in self.steps])
+        return WindowTerms([[_filled(term, numbers) for term in step] for step in self.steps], alike=None)
 
 
 def _filled(term: Term, numbers: Iterator[float]) -> Term:
     return term.with_numbers([None if value is None else next(numbers) for value in term.numbers])
-
-
-def _heaviest(terms: tuple[Term, ...]) -> Term | None:
-    if len(terms) == 1:
-        return terms[0]
-    return max(terms, key=lambda term: abs(term.told or 0.0), default=None)
-
-
-def _share(term: Term) -> Number | None:
-    """The number of elements that a micro-batch has in the effective batch; classes' weights are no number."""
-    if term.elements.mean is False:
-        return term.elements.mass
-    return term.elements.count if term.elements.count is not None else 1.0
 
 
 def _reading(terms: list[Term]) -> TermReading:
@@ -92,7 +83,7 @@ def _reading(terms: list[Term]) -> TermReading:
         name=terms[0].name,
         weights=tuple(term.weight for term in terms),
         factors=tuple(term.reckoned for term in terms),
-        counts=tuple(_host(_share(term)) if not term.elements.weighted else None for term in terms),
+        counts=tuple(_host(term.share) if not term.elements.weighted else None for term in terms),
         rows=tuple(term.elements.rows for term in terms),
         tokens=any(term.elements.tokens for term in terms),
         divisors=tuple(term.divisors for term in terms),
@@ -126,6 +117,7 @@ class Account:
     figures: dict[str, Figure] = field(default_factory=dict)
     curves: dict[str, Curve] = field(default_factory=dict)
     touches: dict[str, Figure] = field(default_factory=dict)
+    readings: dict[Hashable, WindowReading] = field(default_factory=dict)
 
     @property
     def on_host(self) -> bool:
@@ -141,6 +133,19 @@ class Account:
     def follows(self, every: int) -> bool:
         """Whether the ledger follows the present window: the first few, and then one in so many."""
         return every > 0 and (self.number < PROBED_FIRST or self.number % every == 0)
+
+    def read(self) -> WindowReading:
+        """The numbers of the open window, as far as they are on the host; those of a window like it, if there was."""
+        alike = self.window.alike
+        if alike is None:
+            return self.window.reading(self.accumulation_steps)
+        key = tuple(alike)
+        known = self.readings.get(key)
+        if known is None:
+            if len(self.readings) >= MOST_READINGS:
+                self.readings.clear()
+            known = self.readings[key] = self.window.reading(self.accumulation_steps)
+        return known
 
     def forget(self) -> None:
         """Begins a window."""
@@ -178,6 +183,7 @@ class Waiting:
     number: int
     reading: WindowReading | None = None
     parcel: Parcel | None = None
+    numbers: list[float] = field(default_factory=list)
 
     def sent(self) -> Waiting:
         """The same, its numbers sent off."""
@@ -185,7 +191,9 @@ class Waiting:
         extra = [] if measured is None else [measured.a_r, measured.r_r, measured.a_a]
         touches = [] if measured is None else [factor for _, _, factor in measured.touches]
         window = self.window.numbers() if self.window.on_device or self.reading is None else []
-        self.parcel = Parcel([*window, *extra, *touches])
+        numbers = [*window, *extra, *touches]
+        self.numbers = [value for value in numbers if isinstance(value, float)]
+        self.parcel = Parcel(numbers) if len(self.numbers) < len(numbers) else None
         return self
 
     @property
@@ -195,7 +203,7 @@ class Waiting:
 
     def enter(self) -> None:
         """Enters the window into its account. Waits for what has not arrived."""
-        values = iter(self.parcel.values() if self.parcel is not None else [])
+        values = iter(self.parcel.values() if self.parcel is not None else self.numbers)
         late = self.window.on_device
         reading = self.reading
         if late or reading is None:

@@ -76,7 +76,12 @@ def _measured_sum(moment: Moment) -> str | None:
 
 def divided_alone(moment: Moment) -> bool:
     """Whether a loss divided by the window is stepped on at once, window after window."""
-    return moment.ledger.window.steps > 1 and _divided_alone(moment)
+    return moment.ledger.window.steps > 1 and _same_step(moment) and _divided_alone(moment)
+
+
+def _same_step(moment: Moment) -> bool:
+    """Whether the optimizer stepped last at the place at which it steps now."""
+    return moment.last[Kind.STEP].step_of_program == moment.event.step_of_program
 
 
 def _divided_alone(moment: Moment) -> bool:
@@ -84,8 +89,24 @@ def _divided_alone(moment: Moment) -> bool:
     backward = moment.last.get(Kind.BACKWARD)
     if backward is None or "divisor" not in backward.detail or backward.detail.get("guarded"):
         return False
-    alone = window.longest == 1
-    return alone and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
+    return window.longest == 1 and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
+
+
+def of_one_optimizer(moment: Moment) -> bool:
+    """Whether it is one and the same optimizer that has stepped before, as far as known."""
+    return "one_of_several" not in moment.event.detail
+
+
+def added_between_steps(moment: Moment) -> bool:
+    """Whether a step's gradients, with others added to them, were used by another step of the program."""
+    return moment.last[Kind.REUSED].step_of_program != moment.last[Kind.STEP].step_of_program
+
+
+def twice_words(moment: Moment) -> dict[str, str]:
+    """Why a step has used what another one had used before."""
+    if moment.event.kind is Kind.ZERO_GRAD:
+        return {"what": "another loss is added to those that this step has used, and the next step uses both"}
+    return {"what": "nothing was back-propagated since its last step, so every weight moves twice for them"}
 
 
 def gated_alone(moment: Moment) -> bool:
@@ -114,6 +135,13 @@ def stepping_words(moment: Moment) -> dict[str, str]:
     return {"what": f"divided by {backward.detail['divisor']}, but never accumulated"}
 
 
+def erasure_words(moment: Moment) -> dict[str, str]:
+    """Whether gradients are never zeroed, or only after many steps, such as once per epoch."""
+    if moment.event.kind is Kind.ZERO_GRAD:
+        return {"zeroed": "zeroed only once in several steps", "since": "the last erasure"}
+    return {"zeroed": "never zeroed", "since": "the run began"}
+
+
 def gated(moment: Moment) -> bool:
     """Whether the event happens only on some micro-steps."""
     return moment.event.gate is not None
@@ -131,10 +159,17 @@ def ungated(moment: Moment) -> bool:
 
 
 def after_a_short_first(moment: Moment) -> bool:
-    """Whether the first window of this epoch had a single micro-step, and its counter is known to start there."""
+    """Whether the first window of this epoch had a single micro-step, and its counter is known to start there.
+
+    A counter that goes on from epoch to epoch completes a window whose first micro-steps were erased in between.
+    """
     gate, window = moment.event.gate, moment.ledger.window
     if gate is None or gate.restarts is None or epoch_of(window)[1] != (1,):
         return False
+    if window.dropped and not gate.restarts:
+        return False
+    if not _same_step(moment):
+        return False  # it was another step that came early
     before, now = window.worth, worth(window)  # windows that are meant to grow are divided by what each of them holds
     return before is None or now is None or not (isclose(before, 1) and isclose(now, 1))
 
@@ -149,10 +184,12 @@ def not_on_purpose(moment: Moment) -> bool:
     return "discards" not in moment.event.detail and moment.ledger.window.gate is not None
 
 
-def of_an_index(moment: Moment) -> bool:
-    """Whether the window is counted by an index over the batches, so that it does not run on in another epoch."""
-    gate = moment.ledger.window.gate
-    return gate is not None and bool(gate.restarts) and moment.ledger.window.micro_steps > 0
+def left_by_an_index(moment: Moment) -> bool:
+    """Whether the last loop over the batches has run out amid a window that is counted by its index."""
+    window = moment.ledger.window
+    over = window.tail > 0 or moment.name in moment.event.detail.get("over", "").split()
+    counted = window.gate is not None and bool(window.gate.restarts)
+    return over and counted and 0 < window.micro_steps < window.longest
 
 
 def longer_than_before(moment: Moment) -> bool:
@@ -185,6 +222,19 @@ def tail_words(moment: Moment) -> dict[str, str]:
 def takes_out_a_scale(moment: Moment) -> bool:
     """Whether gradients are divided by a symbol that their loss was multiplied by."""
     return bool(moment.event.factors & moment.ledger.factors)
+
+
+def unchecked_scale(moment: Moment) -> bool:
+    """Whether a loss scale by hand was taken out of the gradients, and nothing decides by what they are then."""
+    divided, scale = moment.last.get(Kind.DIVIDE), moment.ledger.unscaled_by
+    if divided is None or scale is None or "unchecked" not in divided.detail:
+        return False
+    return "scal" in scale.lower() or scale[0].isdigit()
+
+
+def after_a_backward(moment: Moment) -> bool:
+    """Whether anything was back-propagated so far: a run that only measures, or profiles, has nothing to clip."""
+    return Kind.BACKWARD in moment.last
 
 
 def leads_again(moment: Moment) -> bool:
@@ -252,16 +302,6 @@ def threshold_words(moment: Moment) -> dict[str, str]:
     except (KeyError, ValueError, ZeroDivisionError):
         return {"threshold": "the written one divided by the scale (1/65536 of it at the start)"}
     return {"threshold": f"{effective:.2g}"}
-
-
-def without_limit(moment: Moment) -> bool:
-    """Whether a clip has an infinite threshold: it only measures the norm."""
-    return "inf" in moment.event.detail.get("limit", "")
-
-
-def with_a_limit(moment: Moment) -> bool:
-    """Whether a clip can change anything."""
-    return not without_limit(moment)
 
 
 def runs_ahead(moment: Moment) -> bool:

@@ -7,7 +7,8 @@
 The expectation stands on the line that a finding points at: `# expect: <id>` (several ids apart by commas),
 `# missed: <id>` for a known gap (strict: once it is found, the mark must go). A line without a mark is a promise that
 no rule speaks there. Words after `python`: `bad` or `good`; `static-only` for what cannot be run, `live-only` for what
-only numbers that are measured in a run show, `whole` for a complete file that brings its own stage. Anything after
+only numbers that are measured in a run show, `whole` for a complete file that brings its own stage, `opt-in` where
+the opt-in rules are asked too, as they are by a mark. Anything after
 ` -- ` is the reason, and is for people.
 """
 
@@ -35,7 +36,7 @@ epochs = 2
 
 _SCHEDULER = re.compile(r"(?<![\w.-])scheduler(?![\w-])")
 _FENCE = re.compile(r"^(?P<margin> *)```python(?P<head>[^\n]*)\n(?P<body>.*?)^(?P=margin)```$", re.M | re.S)
-_WORDS = frozenset({"bad", "good", "static-only", "live-only", "whole"})
+_WORDS = frozenset({"bad", "good", "static-only", "live-only", "whole", "opt-in"})
 _MARK = re.compile(r"# (expect|missed): ([\w-]+(?:, *[\w-]+)*)")
 
 

@@ -65,6 +65,8 @@ def per_epoch_though_in_batches(moment: Moment) -> bool:
 def per_batch_though_in_epochs(moment: Moment) -> bool:
     """Whether a decay whose numbers are epochs is stepped on every batch, over more than one epoch."""
     cadence = moment.cadence
+    if EPOCHS in (cadence.pace or ()):
+        return False  # and an epoch may hold a single update
     return cadence.meant == EPOCHS and steps_in(cadence) in (MICRO_BATCHES, UPDATES) and cadence.passed[2] > 1
 
 
@@ -79,9 +81,16 @@ def never_stepped(moment: Moment) -> bool:
 
 
 def after_a_skipped_step(moment: Moment) -> bool:
-    """Whether the one update since the scheduler's last step is known to have been skipped by the scaler."""
+    """Whether the one update since the scheduler's last step was skipped by the scaler, or may be and nobody asks."""
     latest, since = moment.last.get(Kind.STEP), moment.cadence.since
-    return since is not None and since[1] == 1 and latest is not None and "skipped" in latest.detail
+    if since is None or since[1] != 1 or latest is None:
+        return False
+    return "skipped" in latest.detail or ("may be skipped" in latest.detail and "asked" not in moment.event.detail)
+
+
+def skipped_words(moment: Moment) -> dict[str, str]:
+    """Whether a step was skipped, or may be."""
+    return {"has": "has skipped" if "skipped" in moment.last[Kind.STEP].detail else "may have skipped"}
 
 
 def unit_words(moment: Moment) -> dict[str, str]:

@@ -31,13 +31,15 @@ def uneven_tokens(moment: Moment) -> dict[str, str] | None:
     """How much more a token of one micro-batch weighs than one of another, if all micro-batches weigh the same."""
     reading = window_of(moment)
     main = reading.main if reading is not None else None
-    if main is None or not main.tokens or len(main.weights) < 2 or not _alike(main.weights):
+    if main is None or not main.tokens or len(main.weights) < 2 or main.common_weight is None:
         return None
     weights = main.element_weights
     if main.spread is None or main.spread < _UNEVEN:
         return None
     heavy, light = weights.index(max(weights)), weights.index(min(weights))
+    whole = main.weight_sum is not None and isclose(main.weight_sum, len(weights), rel_tol=_CLOSE)
     return {
+        "how": "added up whole" if whole else "averaged",
         "spread": f"{main.spread:.1f}" if main.spread >= 1.95 else f"{main.spread:.2f}",
         "heavy": str(heavy + 1),
         "light": str(light + 1),
@@ -75,16 +77,9 @@ def slow_start(moment: Moment) -> dict[str, str] | None:
     return {"skipped": str(reading.skipped_first)}
 
 
-def _alike(weights: tuple[float | None, ...]) -> bool:
-    """Whether all weights are known, positive and the same."""
-    values = known(weights)
-    return values is not None and min(values) > 0 and isclose(min(values), max(values), rel_tol=_CLOSE)
-
-
 def _divisor(main: TermReading) -> float | None:
     """The number that every mean of the window was divided by, as far as its weights show."""
-    values = known(main.weights)
-    return 1 / values[0] if values is not None and _alike(main.weights) else None
+    return 1 / main.common_weight if main.common_weight is not None else None
 
 
 def _whole(number: float | None) -> int | None:
@@ -96,7 +91,7 @@ def _whole(number: float | None) -> int | None:
 
 def _running_index(main: TermReading) -> dict[str, str] | None:
     """Divisors that go up by one, each the reciprocal of its micro-step's weight."""
-    values = known(main.weights)
+    values = known(main.weights) if main.common_weight is None else None
     if values is None or len(values) < 3 or not all(main.divisors) or min(values) <= 0:
         return None
     divisors = [1 / value for value in values]
@@ -128,7 +123,7 @@ def _epoch(main: TermReading, moment: Moment) -> dict[str, str] | None:
 
 def _not_as_said(main: TermReading, reading: WindowReading) -> dict[str, str] | None:
     """Another sum than 1 in a window of the length that the user has named, and not simply no division."""
-    if reading.accumulation_steps != reading.micro_steps or not _alike(main.weights) or main.weight_sum is None:
+    if reading.accumulation_steps != reading.micro_steps or main.common_weight is None or main.weight_sum is None:
         return None
     if isclose(main.weight_sum, 1, rel_tol=_CLOSE) or isclose(main.weight_sum, reading.micro_steps, rel_tol=_CLOSE):
         return None

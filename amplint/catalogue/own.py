@@ -30,6 +30,7 @@ An ignore comment names no rule, or is written in a way that nobody reads: it hi
 
 Right are `# amplint: ignore[clip-before-unscale]`, `# amplint: ignore[clip-before-unscale, missing-step]`,
 `# amplint: ignore` for every rule, and `ignore-file` in place of `ignore`. A reason may follow after ` -- `.
+`# noqa` is not obeyed: other linters take the name of a rule in it for something else.
 """
 
 

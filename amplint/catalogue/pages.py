@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from amplint.catalogue.remedy import Safety
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.table import summary
 
@@ -22,7 +23,7 @@ def page(rule: Rule, output_format: str) -> str:
     """One rule's page as `text`, `markdown` or `json`; ends with a newline."""
     if output_format == "json":
         return _json(as_json(rule))
-    told = f"{rule.family} rule, {_tier(rule)}"
+    told = f"{rule.family} rule, {_tier(rule)}{_fix(rule)}"
     if output_format == "markdown":
         body = _FENCE.sub(_plain_fence, rule.page.strip())
         return f"# {rule.id}\n\n*{told[0].upper()}{told[1:]}.*\n\n{body}\n"
@@ -56,9 +57,15 @@ def as_json(rule: Rule) -> dict[str, Any]:
         "tier": _tier(rule),
         "message": rule.message,
         "advice": rule.advice,
+        "fix": rule.remedy.safety.value if rule.remedy else None,
         "summary": summary(rule.page),
         "page": rule.page.strip(),
     }
+
+
+def _fix(rule: Rule) -> str:
+    """How safe its fix is, if it has one."""
+    return f", with {'a safe' if rule.remedy.safety is Safety.SAFE else 'an unsafe'} fix" if rule.remedy else ""
 
 
 def _json(value: object) -> str:
@@ -70,7 +77,7 @@ def _bullet(rule: Rule) -> str:
 
 
 def _tier(rule: Rule) -> str:
-    return _TIERS[rule.tier]
+    return f"opt-in; {_TIERS[rule.tier]} in a run" if rule.noisy_unrun else _TIERS[rule.tier]
 
 
 def _plain_fence(found: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from amplint.catalogue.remedy import Remedy
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
@@ -100,9 +101,9 @@ class Rule:
     it (False: one path is enough). `once`: the first place in a file is enough. `since`: the library, and its version,
     that the advice needs: the rule speaks where every version that the project allows has it. `begins`: the library,
     and its version, from which on it is a mistake: the rule is silent where the project allows older ones only.
-    `refuted_by`: events that
+    `noisy_unrun`: without a run it is right but noisy, and opt-in. `refuted_by`: events that
     refute it wherever they happen, under any choice of run constants: the program has what the rule misses, and decides
-    itself when it is needed.
+    itself when it is needed. `remedy`: what puts it right.
     """
 
     tier: Tier
@@ -123,9 +124,16 @@ class Rule:
     since: tuple[str, str] | None = None
     begins: tuple[str, str] | None = None
     refuted_by: Callable[[Event], bool] | None = None
+    noisy_unrun: bool = False
+    remedy: Remedy | None = None
     id: str = ""
     family: str = ""
     page: str = ""
+
+    @property
+    def reading_tier(self) -> Tier:
+        """The tier of what is found in the text, without a run."""
+        return Tier.OPT_IN if self.noisy_unrun else self.tier
 
     @property
     def needs_a_run(self) -> bool:

@@ -28,7 +28,8 @@ def summary(page: str) -> str:
 
 
 def _tier(rule: Rule) -> str:
-    return rule.tier.name.lower().replace("_", "-")
+    tier = rule.tier.name.lower().replace("_", "-")
+    return f"opt-in; {tier} in a run" if rule.noisy_unrun else tier
 
 
 def _cell(text: str) -> str:

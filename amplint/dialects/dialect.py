@@ -48,6 +48,7 @@ class Dialect:
     framework's name somewhere. `spelling`: what it calls its own `backward` and `clip`, for advice. `autocasts`:
     classes of autocast contexts and the device that they are for, None when it is an argument. `plain`: packages whose
     models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch no gradient.
+    `sentences`: how an event of certain objects is written, and read.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `words`: a file without
     any of these has no training step.
     """
@@ -71,3 +72,4 @@ class Dialect:
     adopts: Mapping[str, str] = field(default_factory=dict)
     shape: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)
+    sentences: Mapping[Kind, str] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 """What the arguments of learning-rate schedules count: `torch/optim/lr_scheduler.py` of torch 2.13,
-`transformers/optimization.py` of transformers 5."""
+`transformers/optimization.py` of transformers 5, and of 2.0 and pytorch_transformers 1.2, where they were classes."""
 
 from __future__ import annotations
 
@@ -85,3 +85,34 @@ TRANSFORMERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "get_wsd_schedule": _warm(3),
     }
 )
+
+FORMER_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
+    {
+        "ConstantLRSchedule": Schedule(),
+        "WarmupConstantSchedule": Schedule(batches=True),
+        **dict.fromkeys(
+            ("WarmupCosineSchedule", "WarmupCosineWithHardRestartsSchedule", "WarmupLinearSchedule"),
+            Schedule({"t_total": 2}, batches=True),
+        ),
+    }
+)
+"""Subclasses of `LambdaLR`, before transformers had functions for them."""
+
+DIFFUSERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
+    {
+        **{
+            name: TRANSFORMERS_SCHEDULES[name]
+            for name in (
+                "get_constant_schedule",
+                "get_constant_schedule_with_warmup",
+                "get_cosine_schedule_with_warmup",
+                "get_cosine_with_hard_restarts_schedule_with_warmup",
+                "get_linear_schedule_with_warmup",
+                "get_polynomial_decay_schedule_with_warmup",
+            )
+        },
+        "get_piecewise_constant_schedule": Schedule(),
+        "get_scheduler": Schedule({"num_training_steps": 4}, optimizer=1, batches=True),
+    }
+)
+"""`diffusers/optimization.py` of diffusers 0.36."""

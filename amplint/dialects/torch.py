@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from amplint.dialects.dialect import Dialect, Role
-from amplint.dialects.schedules import TORCH_SCHEDULES, TRANSFORMERS_SCHEDULES
+from amplint.dialects.schedules import (
+    DIFFUSERS_SCHEDULES,
+    FORMER_SCHEDULES,
+    TORCH_SCHEDULES,
+    TRANSFORMERS_SCHEDULES,
+    Schedule,
+)
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Wrapper
 
@@ -60,6 +66,17 @@ _CRITERIA = (
     "SoftMarginLoss",
     "TripletMarginLoss",
 )
+_SCHEDULES: dict[str, Schedule] = {
+    f"{module}.{name}": schedule
+    for modules, schedules in (
+        (("torch.optim.lr_scheduler",), TORCH_SCHEDULES),
+        (("transformers", "transformers.optimization"), {**TRANSFORMERS_SCHEDULES, **FORMER_SCHEDULES}),
+        (("pytorch_transformers", "pytorch_transformers.optimization"), FORMER_SCHEDULES),
+        (("diffusers.optimization",), DIFFUSERS_SCHEDULES),
+    )
+    for module in modules
+    for name, schedule in schedules.items()
+}
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
 
 TORCH = Dialect(
@@ -75,8 +92,9 @@ TORCH = Dialect(
         "transformers.Adafactor": Role.OPTIMIZER,
         "transformers.optimization.AdamW": Role.OPTIMIZER,
         "transformers.optimization.Adafactor": Role.OPTIMIZER,
-        **{f"transformers.{name}": Role.SCHEDULER for name in TRANSFORMERS_SCHEDULES},
-        **{f"transformers.optimization.{name}": Role.SCHEDULER for name in TRANSFORMERS_SCHEDULES},
+        "pytorch_transformers.AdamW": Role.OPTIMIZER,
+        "pytorch_transformers.optimization.AdamW": Role.OPTIMIZER,
+        **dict.fromkeys(_SCHEDULES, Role.SCHEDULER),
     },
     calls={f"torch.nn.utils.{name}": Kind.CLIP for name in _CLIPS}
     | {f"torch.nn.utils.clip_grad.{name}": Kind.CLIP for name in _CLIPS},
@@ -91,11 +109,17 @@ TORCH = Dialect(
         Role.SCHEDULER: {"step": Kind.SCHEDULER_STEP},
         Role.MODEL: {"zero_grad": Kind.ZERO_GRAD, "clip_grad_norm_": Kind.CLIP},
     },
-    schedules={
-        **{f"torch.optim.lr_scheduler.{name}": schedule for name, schedule in TORCH_SCHEDULES.items()},
-        **{f"transformers.{name}": schedule for name, schedule in TRANSFORMERS_SCHEDULES.items()},
-        **{f"transformers.optimization.{name}": schedule for name, schedule in TRANSFORMERS_SCHEDULES.items()},
+    sentences={
+        Kind.SCALE: "{scaler}.scale({loss}).backward()",
+        Kind.BACKWARD: "{loss}.backward()",
+        Kind.UNSCALE: "{scaler}.unscale_({optimizer})",
+        Kind.SCALER_STEP: "{scaler}.step({optimizer})",
+        Kind.STEP: "{optimizer}.step()",
+        Kind.UPDATE: "{scaler}.update()",
+        Kind.ZERO_GRAD: "{optimizer}.zero_grad()",
+        Kind.SCHEDULER_STEP: "{scheduler}.step()",
     },
+    schedules=_SCHEDULES,
     losses=frozenset(f"torch.nn.functional.{name}" for name in _LOSSES),
     transparent=frozenset(
         {

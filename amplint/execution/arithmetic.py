@@ -7,22 +7,19 @@ import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
-from amplint.execution import reach
+from amplint.execution import penalties, reach
+from amplint.execution.counting import names_window, tags_of
+from amplint.execution.counts import Count, Length, Quotient, Remainder
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     NUMBER,
     Condition,
-    Count,
     Gated,
-    Length,
     Loss,
     Origin,
     Public,
-    Quotient,
-    Remainder,
     Symbol,
     Trail,
     Value,
@@ -34,12 +31,6 @@ from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 
 _LAST_BATCH = says(r"(?i)^(is_)?last_(batch|iter(ation)?|micro_?batch)$|^end_of_(dataloader|epoch|loader)$")
-_WINDOW_NAME = re.compile(
-    r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
-    r"|(num_|n_)?micro_?(batches|steps)|iter_size|iteration_per_update|steps_per_update"
-)
-_EPOCHS_NAME = re.compile(r"(?i)^(?!\w*(per|step|iter|batch))\w*epochs?$")
-_EPOCHS = frozenset({"epochs"})
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -90,32 +81,11 @@ def number(run: Run, value: Value) -> int | Fraction | None:
 _ASSUMED = frozenset({"assumed"})
 
 
-@lru_cache(maxsize=4096)
-def names_window(name: str) -> bool:
-    """Whether a name is one that people give the length of a window."""
-    return bool(_WINDOW_NAME.search(last_part(name)))
-
-
-@lru_cache(maxsize=4096)
-def names_epochs(name: str) -> bool:
-    """Whether a name is one that people give a number of epochs."""
-    return bool(_EPOCHS_NAME.search(last_part(name)))
-
-
-def counted(value: Value, name: str) -> Value:
-    """A plain number as what its name says it is: the length of a window, or a number of epochs."""
-    if type(value) is not int or value < 2:
-        return value
-    if names_window(name):
-        return Length(value, name)
-    return Count(value, _EPOCHS) if names_epochs(name) else value
-
-
-def tags_of(value: Value) -> frozenset[str]:
-    """What a number counts; a symbol that nothing else is known of may say so by its name."""
-    if isinstance(value, Symbol) and not value.tags and names_epochs(value.text):
-        return _EPOCHS
-    return value.tags if isinstance(value, (Symbol, Length, Count, Quotient)) else frozenset()
+def running(run: Run, counter: Symbol) -> Value:
+    """A counter that nobody set runs with the batches; from where is not known if something was added to it."""
+    if counter.origin is Origin.DATA:
+        return counter
+    return Count(run.tick + counter.offset, _ASSUMED) if counter.offset else run.tick
 
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
@@ -169,9 +139,7 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
     if isinstance(result, float):
         return Fraction(str(result))
     tags = _tags(run, op, left, right)
-    if not tags:
-        return result
-    return Count(result, tags) if isinstance(result, int) else Quotient(result, tags)
+    return result if not tags else Count(result, tags) if isinstance(result, int) else Quotient(result, tags)
 
 
 def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
@@ -181,10 +149,12 @@ def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
     if op in ("*", "/", "//"):
         found -= {"epochs"}  # so many of them, or a part: no number of epochs any more
     if op in ("/", "//"):
+        if found & {"batches", "samples"} and text_of(right) in run.batch_sizes:
+            return found - {"samples"} | {"batches"}
         found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
     if op == "*" and any(windows):
         found = found - {"divided"} if "divided" in found else found | {"multiplied"}
-    if op == "*" and any(isinstance(value, (Fraction, float)) for value in (left, right)):
+    if op == "*" and any(isinstance(value, (Fraction, float)) and not tags_of(value) for value in (left, right)):
         found |= {"parts"}
     return found if found - {"divided", "parts"} or any(windows) else frozenset()
 
@@ -201,9 +171,11 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     symbols = [value for value in (left, right) if isinstance(value, Symbol)]
     if op in ("+", "-") and isinstance(left, Symbol) and type(right) in (int, Length):
         shift = right if op == "+" else -right
-        return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags)
+        return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags, reach=left.reach)
     origins = {symbol.origin for symbol in symbols}
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
+    if op == "%" and run.in_batches and isinstance(left, NUMBER) and not isinstance(node.left, ir.Const):
+        origin = Origin.DATA  # a counter runs on: what it leaves is another number next time
     text = f"{named_text(left, node.left)} {op} {named_text(right, node.right)}"
     governed = any(symbol.governed for symbol in symbols)
     return Symbol(
@@ -212,12 +184,16 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
         governed=governed,
         tags=_tags(run, op, left, right),
         forward=any(s.forward for s in symbols),
-        reach=reach.of(symbols),
+        reach=penalties.divided(op, reach.of(symbols), left, right),
     )
 
 
 def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
-    """`counter % window`, where the window may be a symbol and the counter one that nobody set."""
+    """`counter % window`, where the window may be a symbol and the counter one that nobody set; nothing counts yet
+    before the first loop.
+    """
+    if isinstance(left, Symbol) and not (run.loops or run.in_batches):
+        return None
     if isinstance(right, Symbol) and right.origin is not Origin.DATA and window_of(run, right) is None:
         run.model.learn_window(text_of(right))
     length = window_of(run, right) or (right if isinstance(right, int) else None)
@@ -350,8 +326,15 @@ def may_count(value: Value) -> bool:
     """Whether a test that cannot be followed may be a window's: it can change, and does not look for overflows."""
     if not isinstance(value, (Symbol, Condition)):
         return False
-    origin = value.origin if isinstance(value, Symbol) else _origin(value.parts)
+    origin = value.origin if isinstance(value, Symbol) else origin_of(value.parts)
     return origin is not Origin.RUN and not _FINITE.search(text_of(value))
+
+
+def of_data(value: Value) -> bool:
+    """Whether the truth of a value depends on the batches, or on how many of them have passed."""
+    if isinstance(value, Condition):
+        return origin_of(value.parts) is Origin.DATA
+    return isinstance(value, Symbol) and value.origin is Origin.DATA
 
 
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in", "<": ">=", "<=": ">"}
@@ -360,16 +343,22 @@ _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in", "<": ">=", "<=": ">"}
 def _decide_text(run: Run, value: Condition) -> bool:
     """A comparison decided by its text; the opposite comparison is decided with it."""
     texts = value.texts or tuple(text_of(part) for part in value.parts)
-    origin = _origin(value.parts)
+    origin = origin_of(value.parts)
     opposite = _OPPOSITE.get(value.op)
     key = f" {opposite or value.op} ".join(texts)
-    return run.decide(key, origin, default=origin is not Origin.DATA) is (opposite is None)
+    default = origin is not Origin.DATA
+    counts = (isinstance(part, NUMBER) and text != text_of(part) for part, text in zip(value.parts, texts, strict=True))
+    if run.in_batches and any(counts):
+        origin = Origin.DATA  # a counter against a bound: the answer is another one later
+    return run.decide(key, origin, default=default) is (opposite is None)
 
 
 def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
     """A symbol against something known: on or off, equal to a constant, the last batch, or a threshold."""
     flipped = value.parts[0] is not left
     op = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(value.op, value.op) if flipped else value.op
+    if right is None and left.present:
+        return op in ("!=", "is not")
     plain = isinstance(right, (bool, str, type(None), Public))
     constant = right if plain else number(run, right)
     literal = not value.texts or text_of(right) in value.texts  # a counter that is 0 now will not be so for long
@@ -386,7 +375,8 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
     return _decide_text(run, value)
 
 
-def _origin(parts: tuple[Value, ...]) -> Origin:
+def origin_of(parts: tuple[Value, ...]) -> Origin:
+    """Where what is computed from several values comes from."""
     origins = {part.origin for part in parts if isinstance(part, Symbol)}
     return next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
 

@@ -97,6 +97,8 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
 
 
 def _of_instance(run: Run, owner: Instance, name: str) -> Value:
+    if _moves(owner, name):
+        return Bound(owner, name)
     if (known := ranks.attribute(owner, name)) is not None:
         return known
     if name in owner.attributes:
@@ -105,6 +107,23 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
     if found is not _MISSING:
         return _bound(run, owner, found)
     return _set_elsewhere(run, owner, name)
+
+
+_MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
+"""Methods of torch's modules that return the module itself."""
+
+
+def _moves(owner: Instance, name: str) -> bool:
+    """Whether an attribute is a method of torch's module that returns the object."""
+    inherited = name in _MOVES and name not in owner.attributes and _in_class(owner.klass, name) is _MISSING
+    return inherited and _is_module(owner.klass)
+
+
+def _is_module(klass: Class) -> bool:
+    """Whether a class derives from torch's module."""
+    return any(
+        _is_module(base) if isinstance(base, Class) else text_of(base).endswith("Module") for base in klass.bases
+    )
 
 
 def _in_class(klass: Class, name: str) -> Value:

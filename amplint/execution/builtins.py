@@ -6,13 +6,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes
+from amplint.execution import arithmetic, attributes, counting
+from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import Run
 from amplint.execution.values import (
     NUMBER,
-    Count,
-    Length,
     Loss,
     Origin,
     Parameters,
@@ -71,6 +70,8 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if isinstance(value, Stream):
         return Count(length_of(run, value), frozenset({"batches"}))
     text = text_of(value)
+    if text in run.lengths:
+        return Count(run.lengths[text], frozenset({"batches"}))
     if "dataset" in text or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
         tags = frozenset({"samples"} if "dataset" in text else ())
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
@@ -105,9 +106,10 @@ def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> 
     from amplint.execution.calls import stream_of
 
     inner = stream_of(run, args[0])
-    begin = arithmetic.number(run, args[1] if len(args) > 1 else keywords.get("start", 0))
-    start = int(begin) if begin is not None else 0
-    index_of = frozenset({"index"})
+    given = args[1] if len(args) > 1 else keywords.get("start", 0)
+    begin = arithmetic.number(run, given)
+    start = int(begin) if begin is not None else getattr(given, "offset", 0)
+    index_of = frozenset({"index"} if begin is not None else {"index", "assumed"})
 
     def item(index: int) -> Value:
         return Count(start + index, index_of), inner.item(index)
@@ -157,7 +159,7 @@ def _number(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 def _int(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = _number(run, args, keywords, at)
     if isinstance(value, Fraction):
-        tags = arithmetic.tags_of(value)
+        tags = counting.tags_of(value)
         return Count(int(value), tags) if tags else int(value)
     return value
 
@@ -171,6 +173,9 @@ def _round(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
 def _extreme(choose: Callable[[Any], Any]) -> Callable[..., Value]:
     def extreme(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         values = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+        total = next((value for value in values if isinstance(value, Loss) and value.summed), None)
+        if total is not None:
+            return total  # `max(mask.sum(), 1)`
         window = next((value for value in values if arithmetic.window_of(run, value) is not None), None)
         numbers = [arithmetic.number(run, value) for value in values]
         if numbers and all(found is not None for found in numbers):
@@ -188,7 +193,7 @@ def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = args[0]
     items = list(value) if isinstance(value, (list, tuple)) else []
     losses = [item for item in items if isinstance(item, Loss)]
-    if losses and len(losses) == len(items) and len({(loss.weight, loss.factors) for loss in losses}) == 1:
+    if losses and len(losses) == len(items) and len({(loss.weight, loss.factors, loss.summed) for loss in losses}) == 1:
         return losses[0] if len(losses) == 1 else Loss(None, trail=losses[0].trail)
     if (isinstance(value, Stream) and isinstance(value.item(0), Loss)) or losses:
         return Loss(None)

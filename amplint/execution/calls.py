@@ -12,12 +12,15 @@ from amplint.execution import (
     arithmetic,
     attributes,
     builtins,
+    counting,
     libraries,
     methods,
+    norms,
     precision,
     public,
     ranks,
     reach,
+    returned,
     symbols,
 )
 from amplint.execution.contexts import Partial
@@ -104,18 +107,30 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
 
 def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """A call of an object: its `__call__`, or `forward`; a module of the program that is no loss returns a forward."""
-    for name in ("__call__", "forward"):
-        found = attributes.read(run, instance, name)
-        if isinstance(found, Method):
-            if name == "forward" and not symbols.is_loss_name(instance.klass.node.name):
-                continue
-            return invoke(run, found, args, keywords, at)
+    called = attributes.read(run, instance, "__call__")
+    if isinstance(called, Method):
+        return invoke(run, called, args, keywords, at)
     ranks.forward(run, instance, args, at)
-    ran, through = (
-        precision.of_forward(run, instance),
-        reach.through(run, reach.key(instance), [*args, *keywords.values()]),
-    )
-    return Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=ran, reach=through)
+    ran = precision.of_forward(run, instance)
+    through = reach.through(run, reach.key(instance), [*args, *keywords.values()])
+    found = attributes.read(run, instance, "forward")
+    if isinstance(found, Method) and getattr(found.function.node, "gives", False):
+        given = invoke(run, found, args, keywords, at)
+        losses = _losses_in(given)
+        for loss in losses:
+            loss.trail.reach |= through
+        if losses:
+            return given
+    made = Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=ran, reach=through)
+    return (returned.losses(run, found, made) if isinstance(found, Method) else None) or made
+
+
+def _losses_in(value: Value) -> list[Loss]:
+    """The losses in what a model returned."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    every = value if isinstance(value, (tuple, list)) else (value,)
+    return [one for one in every if isinstance(one, Loss)]
 
 
 def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
@@ -158,8 +173,8 @@ def _run_function(
     node = function.node
     name = node.name if isinstance(node, ir.Function) else "lambda"
     symbols.hand_over_if_lost(run, node, args, keywords, at)
-    if len(run.stack) >= MAX_DEPTH or (isinstance(node, ir.Function) and not node.body):
-        return _not_run(run, name, args, keywords)
+    if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
+        return _not_run(run, name, args, keywords, at)
     scope = bind(run, function, args, keywords, at, instance)
     run.executed.add(id(node))
     depth = len(run.gates)
@@ -169,6 +184,13 @@ def _run_function(
             return _result(run, function, scope)
     finally:
         del run.gates[depth:]
+
+
+def _only_looks(node: ir.Function | ir.Lambda, args: Arguments) -> bool:
+    """Whether nothing in a function matters, or only what its name says: it measures the norm of what it is given."""
+    if not isinstance(node, ir.Function) or not node.body:
+        return isinstance(node, ir.Function)
+    return norms.named(node.name, args) is not None and not (node.backward or node.steps or node.zeroes)
 
 
 def _result(run: Run, function: Function, scope: Scope) -> Value:
@@ -198,8 +220,9 @@ def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
     return Stream(item, len(items) or None, batches=True)
 
 
-def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords) -> Value:
+def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """What a function returns that is not run: a loss function's value is unknown, a model's output a forward."""
+    norms.called(run, name, [*args, *keywords.values()], at)
     data = any(isinstance(value, Loss) for value in (*args, *keywords.values()))
     through = reach.of([*args, *keywords.values()])
     return Symbol(f"{name}(...)", Origin.DATA if data else Origin.OPAQUE, reach=through)
@@ -214,7 +237,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
     plain = [param for param in takewhile(lambda param: param.star != "*", params) if not param.star]
     values = [_passed_on(run, value, at) for value in args]
     for param, value in zip(plain, values, strict=False):
-        scope.names[param.name] = arithmetic.counted(value, param.name)
+        scope.names[param.name] = counting.counted(_present(param, value), param.name)
     for param in params:
         _annotate(run, function, param, scope.names.get(param.name))
         if param.name in scope.names:
@@ -222,12 +245,20 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
         if param.star:
             scope.names[param.name] = values[len(plain) :] if param.star == "*" else _rest(param, plain, keywords)
         elif param.name in keywords:
-            scope.names[param.name] = arithmetic.counted(_passed_on(run, keywords[param.name], at), param.name)
+            value = _present(param, _passed_on(run, keywords[param.name], at))
+            scope.names[param.name] = counting.counted(value, param.name)
         elif param.default is not None:
             scope.names[param.name] = evaluate(run, function.scope, param.default)
         else:
             scope.names[param.name] = Symbol(param.name)
     return scope
+
+
+def _present(param: ir.Param, value: Value) -> Value:
+    """What a batch holds is there, if it is handed over for a parameter that is None by default."""
+    optional = isinstance(param.default, ir.Const) and param.default.value is None
+    computed = isinstance(value, Symbol) and value.origin is Origin.DATA
+    return replace(value, present=True) if optional and computed else value
 
 
 def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> None:
@@ -287,15 +318,15 @@ def gate(run: Run, test: Value, at: ir.Span) -> Iterator[None]:
         run.gates.pop()
 
 
-def _at(items: list[Value], index: int) -> Value:
+def at(items: list[Value], index: int) -> Value:
     """An element of a known sequence; one that it does not have is not known."""
     return items[index] if index < len(items) else Symbol("element", Origin.DATA)
 
 
-def _is_batch(value: Value) -> bool:
+def is_batch(value: Value) -> bool:
     """Whether a value is one that a loader may have given: unknown data, or several of them."""
     if isinstance(value, (list, tuple)):
-        return any(_is_batch(item) for item in value)
+        return any(is_batch(item) for item in value)
     return isinstance(value, Symbol) and value.origin is Origin.DATA
 
 
@@ -308,8 +339,8 @@ def stream_of(run: Run, value: Value) -> Stream:
         value = list(value)
     if isinstance(value, (list, tuple, str)):
         items = list(value)
-        kept = isinstance(value, Gathered) and all(_is_batch(item) for item in items)
-        return Stream(lambda index: _at(items, index), length=len(items), batches=True, gathered=kept)
+        kept = isinstance(value, Gathered) and all(is_batch(item) for item in items)
+        return Stream(lambda index: at(items, index), length=len(items), batches=True, gathered=kept)
     if isinstance(value, Parameters):
         public.consume(value)
         return Stream(lambda index: Parameters(value.model), length=1)

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from amplint.execution.run import Run
 
 
+_OF_LOGARITHMS = frozenset({"NLLLoss", "NLLLoss2d", "nll_loss", "KLDivLoss", "kl_div", "CTCLoss", "ctc_loss"})
+"""The criteria that are given what `log_softmax` returns: autocast runs that in float32 (`AT_FORALL_FP32` in
+`ATen/autocast_mode.h` of torch 2.13), so that a model that ends with it returns float32."""
+
+
 def half(run: Run, model: Symbol) -> bool:
     """Whether what a model returns that is called now is float16; layers of torch may return float32 all the same."""
     return run.region.precision is Precision.FLOAT16 and not model.governed and not _casts_itself(model)
@@ -30,7 +35,7 @@ def _casts_itself(model: Symbol) -> bool:
 def called(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> None:
     """A criterion is called: an event where the region is one that it refuses, or is not the one of its inputs."""
     refused = criterion.name in BANNED and run.region.device == "cuda" and run.region.precision in LOWER
-    if refused or _left(run, args):
+    if refused or (criterion.name not in _OF_LOGARITHMS and _left(run, args)):
         forward = Precision.UNKNOWN if refused else Precision.FLOAT16
         run.emit(Kind.CRITERION, at, forward=forward, detail={"criterion": criterion.name})
 

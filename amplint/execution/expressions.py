@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from amplint.execution import arithmetic, attributes, builtins, calls, horizon
+from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import MAX_ITERATIONS, Run
 from amplint.execution.values import (
@@ -18,7 +19,6 @@ from amplint.execution.values import (
     Loss,
     Origin,
     Public,
-    Remainder,
     Scope,
     Stream,
     Symbol,
@@ -59,6 +59,8 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         return owner[index]
     if isinstance(owner, (list, tuple)) and isinstance(index, int) and -len(owner) <= index < len(owner):
         return owner[index]
+    if isinstance(owner, Gathered) and owner and isinstance(index, int):
+        return owner[index % len(owner)]  # gathered in a loop of which one turn was run: all of them are alike
     if isinstance(owner, dict) and isinstance(index, (str, int)) and index in owner:
         return owner[index]
     if isinstance(owner, Stream):
@@ -161,7 +163,10 @@ def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
 
 
 def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
-    """One element per element of a known source; a stream of one unknown element otherwise."""
+    """One element per element of a known source; a stream of one unknown element otherwise.
+
+    Batches that are drawn so many at a time as a window holds are one.
+    """
     from amplint.execution.statements import assign
 
     source = calls.stream_of(run, evaluate(run, scope, node.source))
@@ -171,9 +176,16 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
     for index in range((source.length or 0) if known else 1):
         assign(run, inner, node.target, source.item(index))
         values.append(evaluate(run, inner, node.element))
+    if known and values and _fills_a_window(run, source, values):
+        return Stream(lambda index: calls.at(values, index), len(values), source.bound, window=True)
     if known:
         return values
     return Stream(lambda index: values[0], bound=source.bound, batches=source.batches)
+
+
+def _fills_a_window(run: Run, source: Stream, values: list[Value]) -> bool:
+    """Whether values are batches, drawn as many at a time as a window holds."""
+    return arithmetic.window_of(run, source.bound) is not None and all(map(calls.is_batch, values))
 
 
 def _lambda(run: Run, scope: Scope, node: ir.Lambda) -> Value:

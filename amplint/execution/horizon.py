@@ -11,9 +11,19 @@ import re
 from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import Schedule
 from amplint.execution import symbols
-from amplint.execution.arithmetic import number, tags_of, window_of
+from amplint.execution.arithmetic import number, window_of
+from amplint.execution.counting import tags_of
+from amplint.execution.counts import Length
 from amplint.execution.run import Run
-from amplint.execution.values import Function, Length, Optimizer, Scheduler, Stream, Symbol, Value, text_of
+from amplint.execution.values import (
+    Function,
+    Optimizer,
+    Scheduler,
+    Stream,
+    Symbol,
+    Value,
+    text_of,
+)
 from amplint.flow import program as ir
 from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UNITS, UPDATES
 from amplint.protocol.events import Kind

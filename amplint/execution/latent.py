@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from amplint.execution.arithmetic import names_window
+from amplint.execution.counting import names_window
 from amplint.flow import program as ir
 
 Body = tuple[ir.Stmt, ...]

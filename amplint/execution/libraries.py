@@ -70,6 +70,11 @@ def kept(run: Run, value: Value, role: str) -> Value:
     return run.objects[key]
 
 
+def may_be_kept(run: Run, value: Optimizer) -> bool:
+    """Whether nobody has seen how an optimizer was made, nor whether it was among what a framework was handed."""
+    return run.handed and "optimizer" in run.keepers and not run.in_library and value.algorithm is None
+
+
 def _scope(run: Run, library: ir.Library) -> Scope:
     """The names of a library's program, which runs once in a run."""
     from amplint.execution.statements import execute

@@ -37,14 +37,24 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
         assign(run, scope, node.target, stream.item(index))
         return True
 
-    over = stream.batches and node.shape.nested
+    over, gone_through = stream.batches and node.shape.nested, _gone_through(stream)
     run.over_batches += over
+    if gone_through is not None and node.shape.backward:
+        run.lengths[gone_through] = trips  # what a loop goes through is as long as the loop
     signal = _iterate(run, scope, node, trips, begin, stream)
     run.over_batches -= over
     if signal is None:
         _finish(run, node, stream)
         return _orelse(run, scope, node)
     return None if signal == "break" else signal
+
+
+def _gone_through(stream: Stream) -> str | None:
+    """The text of what a stream hands out the elements of, numbered perhaps; None where that is not known."""
+    item = stream.item(0) if stream.batches else None
+    item = item[-1] if isinstance(item, tuple) and len(item) == 2 else item
+    text = item.text if isinstance(item, Symbol) else ""
+    return text[:-3] if text.endswith("[*]") else None
 
 
 def _orelse(run: Run, scope: Scope, node: ir.For | ir.While) -> Signal:

@@ -7,10 +7,24 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, attributes, averages, libraries, precision, ranks, reach, symbols, totals
+from amplint.execution import (
+    arithmetic,
+    attributes,
+    averages,
+    libraries,
+    norms,
+    penalties,
+    precision,
+    ranks,
+    reach,
+    symbols,
+    totals,
+)
+from amplint.execution.holdings import zeroed_with
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
+    Condition,
     Function,
     Gradient,
     Instance,
@@ -51,12 +65,18 @@ def call(run: Run, func: Bound, args: list[Value], keywords: dict[str, Value], a
 def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """A call of a method by its name."""
     run.hooked = run.hooked or name in symbols.HOOKS
+    if isinstance(owner, Optimizer) and libraries.may_be_kept(run, owner):
+        run.emit(Kind.OPAQUE, at)
+        return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
     if isinstance(owner, (Optimizer, Scheduler)):
         owner = libraries.kept(run, owner, "optimizer" if isinstance(owner, Optimizer) else "scheduler")
     if isinstance(owner, Instance):
         from amplint.execution.calls import invoke
 
-        result = invoke(run, attributes.read(run, owner, name), args, keywords, at)
+        method = attributes.read(run, owner, name)
+        if isinstance(method, Bound):
+            return owner
+        result = invoke(run, method, args, keywords, at)
         return result if result is not None else Symbol("None")
     if isinstance(owner, Optimizer):
         return _optimizer(run, owner, name, args, keywords, at)
@@ -72,14 +92,16 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return _container(owner, name, args)
     if isinstance(owner, averages.Averaged) and name == owner.method:
         return averages.update(run, args, keywords, at)
-    return Symbol(f"{text_of(owner)}.{name}(...)", Origin.OPAQUE)
+    origin = arithmetic.origin_of(owner.parts) if isinstance(owner, Condition) else Origin.OPAQUE  # `(y > 0).float()`
+    return Symbol(f"{text_of(owner)}.{name}(...)", origin)
 
 
 def _optimizer(
     run: Run, owner: Optimizer, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
     if name == "zero_grad":
-        run.emit(Kind.ZERO_GRAD, at, owner, detail=_discards(run))
+        for one in (owner, *zeroed_with(run, owner)):
+            run.emit(Kind.ZERO_GRAD, at, one, detail=_discards(run))
     elif name == "step":
         closure = args[0] if args else keywords.get("closure")
         if isinstance(closure, (Function, Method)):
@@ -89,6 +111,7 @@ def _optimizer(
         run.emit(Kind.STEP, at, owner)
     elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at, owner)
+    owner.whole = owner.whole and name != "add_param_group"
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
 
 
@@ -133,7 +156,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
 
 def _stepping(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
     """Of torch's own scaler: whether it is handed a closure, and how; whether it knows of other ranks."""
-    alone = {"ranks": "alone"} if scaler.known and not scaler.sharded else {}
+    alone = {"may be skipped": "yes"} | ({"ranks": "alone"} if scaler.known and not scaler.sharded else {})
     if scaler.known and "closure" in keywords:
         return {"closure": "by keyword", **alone}
     handed = args[1] if scaler.known and len(args) > 1 else None
@@ -164,7 +187,9 @@ def _scheduler(
         kind = Kind.SCHEDULER_TOLD if args or keywords else Kind.SCHEDULER_STEP
         if run.in_library:
             run.prepared.append(owner.said)
-        run.emit(kind, at, owner.optimizer, scheduler=owner)
+        asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
+        sometimes = {"sometimes": "yes"} if run.sometimes else {}
+        run.emit(kind, at, owner.optimizer, scheduler=owner, detail=asked | sometimes)
         for part in owner.parts:
             _scheduler(run, part, name, args, keywords, at)
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
@@ -198,29 +223,35 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
-    detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))} | ranks.averaged(run, loss)
+    detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
+    detail |= ranks.averaged(run, loss) | ranks.counted(run, loss)
     run.emit(
         Kind.BACKWARD,
         at,
         scaler=loss.scaler,
-        weight=None if loss.factors or run.hooked else loss.weight,
+        weight=None if loss.factors or loss.summed or run.hooked else loss.weight,
         scaled=loss.scaler is not None,
         factors=loss.factors,
         detail=detail,
         forward=precision.of_backward(run, trail.forward, loss.scaler is not None),
-        reach=reach.asked(run, trail.reach),
+        reach=reach.asked(run, penalties.told(run, trail.reach)),
         **ranks.backward(run, at),
     )
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:
         run.emit(Kind.DISCARD, trail.scaled)
-    if loss.weight == 1 and trail.divided is not None:
+    if loss.weight == 1 and not loss.summed and trail.divided is not None:
         run.emit(Kind.LOSS_DIVIDED, trail.divided)
 
 
 def optimizer_of(run: Run, model: str | None) -> Optimizer | None:
-    """The one optimizer that is known to hold a model's parameters; None when there is none, or more than one."""
+    """The one optimizer that holds a model's parameters; None when there is none, or may be more than one."""
     holding = [found for found in run.optimizers.values() if model is not None and model in found.models]
-    return holding[0] if len(holding) == 1 else None
+    return holding[0] if len(holding) == 1 and not _may_share(run) else None
+
+
+def _may_share(run: Run) -> bool:
+    """Whether an optimizer was made of parameters that were not followed: they may be those of any model."""
+    return any(found.algorithm is not None and not found.models for found in run.optimizers.values())
 
 
 def zero_model(run: Run, model: str, at: ir.Span) -> None:
@@ -228,12 +259,18 @@ def zero_model(run: Run, model: str, at: ir.Span) -> None:
     holding = [found for found in run.optimizers.values() if model in found.models]
     for optimizer in holding:
         run.emit(Kind.ZERO_GRAD, at, optimizer, detail=_discards(run))
-    if not holding:
+    if not holding or _may_share(run):
         run.emit(Kind.ZERO_GRAD, at, detail=_discards(run))
 
 
 def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
-    if name in ("div_", "mul_") and args:
+    if name == "norm":
+        norms.measured(run, at, optimizer_of(run, owner.model))
+    elif name in ("detach", "float", "clone", "data"):
+        return owner if name == "detach" else replace(owner, copied=True)
+    elif owner.copied:
+        return Symbol("gradient", Origin.DATA)
+    elif name in ("div_", "mul_") and args:
         change_gradient(run, owner, "/" if name == "div_" else "*", args[0], at)
     elif name == "zero_":
         zero_gradient(run, owner, at)
@@ -241,8 +278,6 @@ def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Sp
         run.emit(Kind.CLIP, at, optimizer_of(run, owner.model))
     elif name.endswith("_") and not name.endswith("__"):
         run.emit(Kind.OPAQUE, at)
-    elif name in ("detach", "float", "clone", "data"):
-        return owner if name == "detach" else Symbol("gradient", Origin.DATA)
     return Symbol(f"grad.{name}()", Origin.DATA)
 
 
@@ -262,12 +297,23 @@ def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Sp
         run.emit(Kind.CLIP, at, optimizer)
         return
     value = arithmetic.number(run, factor)
+    detail = {"unchecked": "yes"} if _unchecked(run) else {}
     if value:
-        run.emit(Kind.DIVIDE, at, optimizer, weight=Fraction(value) if op == "*" else 1 / Fraction(value))
+        weight = Fraction(value) if op == "*" else 1 / Fraction(value)
+        run.emit(Kind.DIVIDE, at, optimizer, weight=weight, detail=detail)
         return
     inverse = text[4:] if text.startswith("1 / ") else None
     symbol = text if op == "/" else inverse
-    run.emit(Kind.DIVIDE, at, optimizer, factors=frozenset({symbol} if symbol else ()))
+    run.emit(Kind.DIVIDE, at, optimizer, factors=frozenset({symbol} if symbol else ()), detail=detail)
+
+
+_CHECKS = re.compile(r"(?i)finite|is_?nan|is_?inf|_nan|_inf\b|overflow|skip")
+
+
+def _unchecked(run: Run) -> bool:
+    """Whether nothing in the program looks for what is not finite, or decides by what it cannot know before."""
+    looks = any(_CHECKS.search(name) for used in run.program.usage.values() for name in used)
+    return not looks and all(decision.origin is Origin.RUN for decision in run.decisions.values())
 
 
 def _container(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) -> Value:

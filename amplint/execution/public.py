@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain
@@ -11,12 +12,13 @@ from typing import Any
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
-from amplint.execution import horizon, methods, precision, ranks, reach, symbols
+from amplint.execution import horizon, methods, norms, penalties, precision, ranks, reach, symbols
 from amplint.execution.averages import Averaged
 from amplint.execution.contexts import Partial, Region
+from amplint.execution.counts import Count, Quotient
+from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.run import Run
 from amplint.execution.values import (
-    Count,
     Criterion,
     Gradient,
     Loss,
@@ -24,7 +26,6 @@ from amplint.execution.values import (
     Origin,
     Parameters,
     Public,
-    Quotient,
     Scaler,
     Stream,
     Symbol,
@@ -55,10 +56,16 @@ _SAFE = (
 )
 
 
+_OTHER_SCALER = re.compile(r"^torch\w*\.(\w+\.)*amp\.(\w+\.)*GradScaler$")
+"""The scaler of another device, which does what torch's own does: `torch.npu.amp.GradScaler`."""
+
+
 def role_of(name: str) -> Role | None:
     """What a public constructor makes, None when no dialect says."""
     if name in _MAKES:
         return _MAKES[name]
+    if _OTHER_SCALER.search(name):
+        return Role.SCALER
     module, _, last = name.rpartition(".")
     return _MAKES.get(f"{module}.*") if last[:1].isupper() else None
 
@@ -80,6 +87,8 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return ranks.wrap(name, args, keywords)
     if precision.is_autocast(name):
         return precision.autocast(run, name, args, keywords)
+    if name in norms.FUNCTIONS and args:
+        norms.of_gradients(run, args[0], at)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(run, args, keywords, at)
@@ -131,6 +140,13 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     return made
 
 
+def criterion_of(value: Value, keywords: Keywords) -> Criterion | None:
+    """The criterion that a value is: an object of one, or a public function that is one."""
+    if isinstance(value, Public) and value.name in _LOSSES:
+        return _criterion(value.name, keywords)
+    return value if isinstance(value, Criterion) else None
+
+
 def _criterion(name: str, keywords: Keywords) -> Criterion:
     reduction = keywords.get("reduction", "mean")
     averaged = reduction in ("mean", "batchmean") if isinstance(reduction, str) else None
@@ -141,7 +157,7 @@ def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: 
     handed = args[0] if args else keywords.get("params")
     consume(handed)
     half = Precision.FLOAT16 if (run.path, at) in run.program.half else Precision.UNKNOWN
-    made = Optimizer(run.name("optimizer"), short, _models(handed), precision=half)
+    made = Optimizer(run.name("optimizer"), short, models_of(handed), precision=half, whole=whole(handed))
     run.optimizers[made.key] = made
     decay = keywords.get("weight_decay", 0)
     run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "no" if decay == 0 else "yes"})
@@ -156,28 +172,15 @@ def consume(value: Value) -> None:
         consume(inner)
 
 
-def _models(value: Value) -> frozenset[str]:
-    """The models whose parameters an optimizer is given, by their text; none when that is not known."""
-    if isinstance(value, Parameters):
-        return frozenset({value.model} if value.model else ())
-    if isinstance(value, (list, tuple)):
-        return frozenset().union(*(_models(item) for item in value))
-    if isinstance(value, dict):
-        return _models(value.get("params"))
-    if isinstance(value, Stream):
-        return _models(value.item(0))
-    return frozenset()
-
-
 def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     handed = args[0] if args else keywords.get("parameters")
-    models = _models(handed)
+    models = models_of(handed)
     if isinstance(handed, Parameters) and handed.once is not None:
         if handed.once.used:
             run.emit(Kind.EMPTY_CLIP, at)
             return Symbol("norm", Origin.DATA)
         handed.once.used = True
-    optimizer = methods.optimizer_of(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed)
+    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed)
     limit = args[1] if len(args) > 1 else keywords.get("max_norm", keywords.get("clip_value"))
     if isinstance(handed, Symbol) and handed.governed:
         run.emit(Kind.OPAQUE, at)
@@ -186,7 +189,12 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
     if (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
         detail["raises"] = "yes"
     wrapper = ranks.clipped(handed) if "norm" in name else Wrapper.NONE  # a value can be clipped shard by shard
+    if norms.endless(limit):
+        norms.measured(run, at, optimizer, detail)
+        return Symbol("norm", Origin.DATA)
     run.emit(_EVENTS[name], at, optimizer, detail=detail, wrapper=wrapper)
+    for other in missed(run, models) if optimizer is not None else ():
+        run.emit(Kind.MISSED_CLIP, at, other)
     return Symbol("norm", Origin.DATA)
 
 
@@ -202,7 +210,8 @@ def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 
 def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    return Loss(None, trail=precision.trail_of(run, args))
+    partly = len(args) > 1 or not keywords.keys().isdisjoint({"dim", "axis"})
+    return _tensor("torch.sum", args, keywords) if partly else symbols.sum_of(run, args)
 
 
 def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -238,6 +247,13 @@ def _switched(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return None
 
 
+def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    size = args[1] if len(args) > 1 else keywords.get("batch_size")
+    if isinstance(size, (Symbol, int)) and size not in (None, 0, 1):
+        run.batch_sizes.add(text_of(size))
+    return _tensor("torch.utils.data.DataLoader", args, keywords)
+
+
 def _cycle(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`cycle(range(N))`: its elements again and again, as many as the model has batches."""
     from amplint.execution import builtins, calls
@@ -255,6 +271,7 @@ _SPECIAL: dict[str, Any] = {
     "torch.mean": _mean,
     "torch.sum": _sum,
     "torch.autograd.backward": _backward,
+    "torch.autograd.grad": penalties.gradients,
     "torch.set_autocast_dtype": _defaults,
     "torch.set_autocast_gpu_dtype": _defaults,
     "torch.set_autocast_cpu_dtype": _defaults,
@@ -264,6 +281,7 @@ _SPECIAL: dict[str, Any] = {
     "torch.multiprocessing.spawn.spawn": _spawn,
     "itertools.cycle": _cycle,
     "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),
+    **dict.fromkeys(("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"), _loader),
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy", Origin.OPAQUE),
     "math.ceil": lambda run, args, keywords, at: _rounded(math.ceil, args),
     "math.floor": lambda run, args, keywords, at: _rounded(math.floor, args),

@@ -29,6 +29,8 @@ _OF_MODEL = frozenset(
 NO_FORWARD = _OF_MODEL - {"forward"}
 _SWITCH = "require_backward_grad_sync"
 _WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
+_TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_|!= -100|ignore_index")
+_OF_ALL = re.compile(r"(?i)world|global|all_|across|rank")
 _FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
 
 
@@ -112,7 +114,8 @@ def backward(run: Run, at: ir.Span) -> dict[str, Any]:
     every = run.ranks.forwards
     found = [forward for forward in every if forward.wrapper is not Wrapper.INSIDE]
     if every and not found:
-        run.emit(Kind.BYPASS, every[-1].at)
+        if "reduces" not in run.program.ranks:
+            run.emit(Kind.BYPASS, every[-1].at)
         return {"wrapper": Wrapper.INSIDE}
     wrappers = {forward.wrapper for forward in found}
     if len(wrappers) != 1:
@@ -136,10 +139,19 @@ def _sync(run: Run, forward: Forward) -> Sync:
 
 def averaged(run: Run, loss: Loss) -> dict[str, str]:
     """By which number of ranks a mean loss, and nothing else about it, was divided."""
-    if loss.weight is None or len(loss.factors) != 1 or run.hooked or "gathers" in run.program.ranks:
+    if loss.weight is None or loss.summed or len(loss.factors) != 1 or run.hooked or "gathers" in run.program.ranks:
         return {}
     found = _WORLD.match(next(iter(loss.factors)))
     return {"ranks": found["ranks"]} if found else {}
+
+
+def counted(run: Run, loss: Loss) -> dict[str, str]:
+    """By which number of tokens a sum of losses was divided, if it can only be this rank's own."""
+    if not loss.summed or len(loss.factors) != 1 or run.hooked or run.program.ranks & {"gathers", "collects"}:
+        return {}
+    factor = next(iter(loss.factors))
+    own = factor.startswith("1 / ") and _TOKENS.search(factor) and not _OF_ALL.search(factor)
+    return {"tokens": factor[4:]} if own else {}
 
 
 def _several_optimizers(run: Run) -> bool:

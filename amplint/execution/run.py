@@ -93,9 +93,11 @@ class Run:
     """The state of one run.
 
     `passed`: the backward passes, updates and ends of epochs so far. `turns`: per text of what a loop is bounded by,
-    what passes in one turn of it; `compared`: per symbol, the numbers that it was compared with, each with the backward
-    passes and updates so far. `unsettled`: per text of a horizon, the detail of the event that made its scheduler;
-    `prepared`: those details of schedulers that a framework steps. `annotations`: what role those of parameters name.
+    what passes in one turn of it; `lengths`: per text of what loops went through, its length; `compared`: per symbol,
+    the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
+    horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
+    steps. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition that
+    may ask about the last one. `batch_sizes`: of the loaders.
     """
 
     program: ir.Program
@@ -115,6 +117,7 @@ class Run:
     tick: int = 0
     last_batch: bool = False
     in_batches: int = 0
+    sometimes: int = 0
     over_batches: int = 0
     yielded: list[list[Value]] = field(default_factory=list)
     made: int = 0
@@ -135,9 +138,12 @@ class Run:
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])
     turns: dict[str, set[str]] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)
     compared: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     prepared: list[dict[str, str]] = field(default_factory=list)
+    doubts: list[int] = field(default_factory=list)
+    batch_sizes: set[str] = field(default_factory=set)
 
     @property
     def choices(self) -> dict[str, bool]:

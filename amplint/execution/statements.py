@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from amplint.execution import (
     arithmetic,
     attributes,
     calls,
+    counting,
     libraries,
     loops,
     methods,
@@ -19,7 +21,7 @@ from amplint.execution import (
     totals,
 )
 from amplint.execution.expressions import element, evaluate
-from amplint.execution.run import Run
+from amplint.execution.run import Cut, Run
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
@@ -93,7 +95,7 @@ def _is_made(value: Value) -> bool:
 def named(value: Value, name: str) -> Value:
     """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
     if type(value) is int:
-        return arithmetic.counted(value, name)
+        return counting.counted(value, name)
     if _is_made(value) and _OWN_SCHEDULER(value.text):
         return replace(value, text=name, governed=True)
     if _is_made(value):
@@ -158,10 +160,8 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
         methods.change_gradient(run, gradient, node.op, value, node.at)
         return None
     before = evaluate(run, scope, node.target)
-    if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not before.offset:
-        before = (
-            run.tick if before.origin is not Origin.DATA else before
-        )  # a counter that nobody set runs with the batches
+    if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-"):
+        before = arithmetic.running(run, before)
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     after = arithmetic.binary(run, operation, before, value)
     totals.kept(run, node.target, after, node.at)
@@ -202,20 +202,64 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         return None
     taken = loops.boundary(run, test, node) if node.gates else None
     if taken is None:
-        taken = arithmetic.truth(run, test)
+        taken = _passes_over(run, node, test)
         known = isinstance(test, bool)
         if node.gates and run.in_batches and not run.in_library and (known or arithmetic.may_count(test)):
             test = Gated(taken, None, assumed=not known)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)
-    if taken:
-        with calls.gate(run, test, node.at):
-            return execute(run, scope, node.body)
-    with calls.gate(run, test, node.at):
-        signal = execute(run, scope, node.orelse)
-    if isinstance(test, Gated) and _jumps(node.body):
+    with calls.gate(run, test, node.at), _doubting(run, test, _jumps(node.body)), _at_times(run, taken, test):
+        signal = execute(run, scope, node.body if taken else node.orelse)
+    if signal == "raise":
+        raise Cut  # such a run is refused
+    if not taken and isinstance(test, Gated) and _jumps(node.body):
         run.gates.append(calls.gate_of(run, test, node.at))
     return signal
+
+
+def _passes_over(run: Run, node: ir.If, test: Value) -> bool:
+    """The truth of a test; one that would pass a batch over does not where that is open: the first run is to train."""
+    known = set(run.decisions)
+    answer = arithmetic.truth(run, test)
+    fresh = [key for key in run.decisions if key not in known and key not in run.forced]
+    if not answer or len(fresh) != 1 or not run.in_batches or not _continues(node.body):
+        return answer
+    decision = run.decisions[fresh[0]]
+    run.decisions[decision.key] = replace(decision, value=not decision.value)
+    if arithmetic.truth(run, test):
+        run.decisions[decision.key] = decision
+        return True
+    return False
+
+
+@contextmanager
+def _doubting(run: Run, test: Value, stays: bool) -> Iterator[None]:
+    """While it is open, and to the end where the body jumps, what happens may depend on whether a step was skipped."""
+    asks = isinstance(test, (Symbol, Condition)) and _may_ask(test)
+    if asks:
+        run.doubts.append(run.passed[1])
+    yield
+    if asks and not stays:
+        run.doubts.pop()
+
+
+def _may_ask(test: Value) -> bool:
+    """Whether a condition may depend on what has happened in the step, or is called as if it did."""
+    if isinstance(test, Condition):
+        return any(_may_ask(part) for part in test.parts)
+    return isinstance(test, Symbol) and (test.origin is not Origin.RUN or bool(_SKIPS(test.text)))
+
+
+_SKIPS = says(r"(?i)skip|scale|overflow|finite|success|was_run")
+
+
+@contextmanager
+def _at_times(run: Run, taken: bool, test: Value) -> Iterator[None]:
+    """While it is open, what happens does so on some batches only, if the test is one of data."""
+    some = taken and run.in_batches > 0 and arithmetic.of_data(test) and arithmetic.may_count(test)
+    run.sometimes += some
+    yield
+    run.sometimes -= some
 
 
 def _rules_out_a_tail(run: Run, node: ir.If, test: Value) -> bool:
@@ -234,9 +278,11 @@ def _drops_surplus(run: Run, node: ir.If, test: Value) -> bool:
 
 
 def _jumps(body: tuple[ir.Stmt, ...]) -> bool:
-    return bool(body) and (
-        isinstance(body[-1], ir.Return) or (isinstance(body[-1], ir.Leave) and body[-1].how == "continue")
-    )
+    return _continues(body) or (bool(body) and isinstance(body[-1], ir.Return))
+
+
+def _continues(body: tuple[ir.Stmt, ...]) -> bool:
+    return bool(body) and isinstance(body[-1], ir.Leave) and body[-1].how == "continue"
 
 
 def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:

@@ -8,14 +8,16 @@ from fractions import Fraction
 from functools import lru_cache
 
 from amplint.dialects.averages import UPDATES, is_average
+from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, averages, criteria, precision, ranks, reach
+from amplint.execution import arithmetic, averages, criteria, norms, precision, ranks, reach
 from amplint.execution.contexts import NoSync
+from amplint.execution.counts import Length
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     Criterion,
+    Gradient,
     Instance,
-    Length,
     Loss,
     Once,
     Optimizer,
@@ -77,7 +79,7 @@ def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> V
     if criterion.elementwise:
         return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=reach.of(args))
     handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
-    weight, trail = Fraction(1) if criterion.averaged else None, precision.trail_of(run, args)
+    weight, trail = None if criterion.averaged is None else Fraction(1), precision.trail_of(run, args)
     return Loss(weight, trail=trail, of=handed, summed=criterion.averaged is False)
 
 
@@ -109,7 +111,14 @@ def role_of(run: Run, symbol: Symbol) -> str | None:
         return annotated
     if symbol.origin is Origin.DATA and not symbol.text.endswith("[*]"):
         return None
-    return _role(symbol.name, run.program.usage.get(symbol.name, frozenset()))
+    return _role(symbol.name, _used(run, symbol))
+
+
+def _used(run: Run, symbol: Symbol) -> frozenset[str]:
+    """The methods that are called on a symbol; on an element of `scalers`, those on `scaler`."""
+    name = symbol.name
+    singular = name.removesuffix("s") if symbol.text.endswith("[*]") else name
+    return run.program.usage.get(name) or run.program.usage.get(singular, frozenset())
 
 
 @lru_cache(maxsize=4096)
@@ -170,6 +179,8 @@ def _method(
         role = "scaler"
     if role == "scheduler" and symbol.governed:
         return Symbol("None")
+    if role == "optimizer" and method == "zero_grad" and is_model(run, symbol):
+        run.emit(Kind.ZERO_GRAD, at)  # an engine: it is the model too, whoever steps it
     if role is not None and method in methods.OF_ROLE[role]:
         return methods.call_named(run, play(run, symbol, role), method, args, keywords, at)
     if method == "zero_grad":
@@ -181,7 +192,8 @@ def _method(
     if method in ("parameters", "named_parameters"):
         return Parameters(text_of(symbol), Once(), symbol.wrapper)
     if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
-        return _reduced(run, symbol, method)
+        partly = method == "sum" and (args or not keywords.keys().isdisjoint({"dim", "axis"}))
+        return symbol if partly else _reduced(run, symbol, method)
     return None
 
 
@@ -207,10 +219,17 @@ def _reduced(run: Run, symbol: Symbol, method: str) -> Value:
     if method == "mean":
         return Loss(Fraction(1), trail=precision.trail_of(run, [symbol]))
     if method == "sum":
-        return Loss(None, trail=precision.trail_of(run, [symbol]))
+        return sum_of(run, [symbol])
     if method in ("item", "detach"):
         return Symbol(f"{symbol.text}.{method}()", Origin.DATA, tags=NUMBER_TAG)
     return symbol
+
+
+def sum_of(run: Run, values: list[Value]) -> Loss:
+    """The sum of a tensor that is computed now."""
+    trail = precision.trail_of(run, values)
+    trail.born = run.tick
+    return Loss(Fraction(1), trail=trail, summed=True)
 
 
 def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
@@ -243,6 +262,7 @@ def _plays(run: Run, value: Value) -> str | None:
 
 
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    norms.called(run, func.name, [*args, *keywords.values()], at)
     if not _HARMLESS(func.name) and func.name not in TORCH.quiet | ranks.NO_FORWARD:
         ranks.forward(run, func, [*args, *keywords.values()], at)
     if func.name == "enter_context" and args:
@@ -297,8 +317,17 @@ def hand_over(run: Run, name: str, args: list[Value], keywords: dict[str, Value]
             value.maker = ()  # its state does not begin where it was made
         if role == "scaler" and not _HARMLESS(short):
             run.emit(Kind.OPAQUE, at)
-    if hidden and not any(role == "optimizer" for _, role in roles):
+    changes = not _HARMLESS(short) and any(map(_many_gradients, (*args, *keywords.values())))
+    changes = changes or writes_gradients(short)
+    if (hidden or changes) and not any(role == "optimizer" for _, role in roles):
         run.emit(Kind.OPAQUE, at)
+
+
+def _many_gradients(value: Value) -> bool:
+    """Whether a value is a list of gradients, or holds one: whoever is handed it may divide, clip or unscale them."""
+    if isinstance(value, Stream):
+        return isinstance(value.item(0), Gradient)
+    return isinstance(value, (list, tuple)) and any(isinstance(one, Gradient) or _many_gradients(one) for one in value)
 
 
 def _flat(value: Value) -> list[Value]:

@@ -1,7 +1,4 @@
-"""What a name can hold while a program runs on the model.
-
-Plain Python numbers, strings, None, lists, tuples and dicts stand for themselves. Everything else is one of these.
-"""
+"""What a name can hold while a program runs on the model, besides plain Python values: these stand for themselves."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ class Symbol:
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
     counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
-    `half`: a tensor that float16 autocast has made.
+    `half`: a tensor that float16 autocast has made. `present`: handed over where None would be the default.
     """
 
     text: str
@@ -48,6 +45,7 @@ class Symbol:
     wrapper: Wrapper = field(default=Wrapper.NONE, compare=False)
     reach: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
     half: bool = field(default=False, compare=False)
+    present: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -61,60 +59,8 @@ def last_part(text: str) -> str:
     return text.rpartition(".")[2].partition("[")[0] or text
 
 
-class Length(int):
-    """The length of a window: a symbol that the model gives a small value, or a literal; `name` is its spelling."""
-
-    name: str
-    tags: frozenset[str]
-
-    def __new__(cls, value: int, name: str) -> Length:
-        """A length of a known value."""
-        made = super().__new__(cls, value)
-        made.name = name
-        made.tags = frozenset({"window"})
-        return made
-
-
-class Count(int):
-    """A whole number that counts something: batches of the loader, perhaps divided by the window."""
-
-    tags: frozenset[str]
-
-    def __new__(cls, value: int, tags: frozenset[str]) -> Count:
-        """A count of what the tags say."""
-        made = super().__new__(cls, value)
-        made.tags = tags
-        return made
-
-
-class Quotient(Fraction):
-    """A number that is not whole, of which it is known what it counts."""
-
-    tags: frozenset[str]
-
-    def __new__(cls, value: Fraction, tags: frozenset[str]) -> Quotient:
-        """A quotient of what the tags say."""
-        made = super().__new__(cls, value.numerator, value.denominator)
-        made.tags = tags
-        return made
-
-
 class Gathered(list[Value]):
     """A list that was empty at first: what is in it has been gathered one by one."""
-
-
-class Remainder(int):
-    """`counter % window`: comparing it tells where in the window a micro-step is."""
-
-    length: str
-    restarts: bool
-    assumed: bool
-
-    def __new__(cls, value: int, length: str, restarts: bool = False, assumed: bool = False) -> Remainder:
-        """A remainder by a window that is spelled `length`."""
-        made = super().__new__(cls, value)
-        made.length, made.restarts, made.assumed = length, restarts, assumed
-        return made
 
 
 @dataclass(frozen=True)
@@ -163,10 +109,10 @@ class Trail:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss: the factor between the criterion's mean and it, None when not known.
+    """A loss: the factor between the criterion's mean (`summed`: its sum over the batch) and it, None when not known.
 
-    `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given;
-    `summed`: over the batch. `attached`: it certainly carries its graph. `raw`: of a function not followed: no mean?
+    `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given.
+    `attached`: it certainly carries its graph. `raw`: of a function not followed: no mean?
     """
 
     weight: Fraction | None
@@ -189,13 +135,14 @@ class Loss:
 
 @dataclass(eq=False)
 class Optimizer:
-    """A torch optimizer, or what is used as one. `precision`: that of its parameters."""
+    """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`."""
 
     key: str
     algorithm: str | None = None
     models: frozenset[str] = frozenset()
     governed: bool = False
     precision: Precision = Precision.UNKNOWN
+    whole: bool = False
 
 
 @dataclass(eq=False)
@@ -250,9 +197,10 @@ class Once:
 
 @dataclass(frozen=True)
 class Gradient:
-    """The gradient of some parameter of a model."""
+    """The gradient of some parameter of a model, or a copy."""
 
     model: str | None
+    copied: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,18 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
-from amplint.execution import reach
-from amplint.execution.arithmetic import number, tags_of, window_of
+from amplint.execution import penalties, reach
+from amplint.execution.arithmetic import number, window_of
+from amplint.execution.counting import tags_of
+from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.totals import joined
-from amplint.execution.values import Length, Loss, Symbol, Value, text_of
+from amplint.execution.values import (
+    Loss,
+    Symbol,
+    Value,
+    text_of,
+)
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
@@ -26,18 +33,28 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`, of which one is a loss."""
     op = node.op
     if isinstance(left, Loss) and isinstance(right, Loss):
-        return added(run, left, right) if op in ("+", "-") else Loss(None, trail=left.trail)
+        return added(run, left, right) if op in ("+", "-") else _averaged(run, op, left, right)
     loss, other = (left, right) if isinstance(left, Loss) else (right, left)
     assert isinstance(loss, Loss)
     if op in ("+", "-"):
         loss.trail.reach |= reach.of([other])
         return added(run, loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
     factor = number(run, other)
+    loss.trail.reach = penalties.divided(op, loss.trail.reach, other)
     if op == "*":
-        return replace(loss.times(factor, text_of(other)), over=None)
+        named = _share(run, node.right if loss is left else node.left)
+        return replace(loss.times(factor, text_of(other)), over=None, divisor=named or loss.divisor)
     if op == "/" and isinstance(left, Loss):
         return _divided(run, loss, other, factor, node)
     return Loss(None, trail=loss.trail)
+
+
+def _share(run: Run, node: ir.Expr) -> str | None:
+    """The window of which a factor, written as `1 / window`, is the share of one micro-step."""
+    if not isinstance(node, ir.Binary) or node.op != "/" or not isinstance(node.left, ir.Const) or node.left.value != 1:
+        return None
+    window = window_of(run, Symbol(spelled(node.right)))
+    return window.name if window is not None else None
 
 
 def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, node: ir.Binary) -> Loss:
@@ -53,8 +70,18 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
     if window is not None:
         return replace(result, divisor=window.name, over=None)
     text = spelled(node.right)
-    epoch = tags_of(other) == {"batches"} and loss.weight == 1 and not loss.factors and _EPOCH.search(text)
+    epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
     return replace(result, over=text) if epoch else result
+
+
+def _is_mean(loss: Loss) -> bool:
+    return loss.weight == 1 and not loss.factors and not loss.summed
+
+
+def _averaged(run: Run, op: str, left: Loss, right: Loss) -> Loss:
+    """A sum divided by what was summed up of the same batch (the tokens that count, say): a mean over the batch."""
+    mean = op == "/" and left.summed and right.summed and right.trail.born == run.tick
+    return replace(left, summed=False) if mean else Loss(None, trail=left.trail)
 
 
 def _by_symbol(loss: Loss, text: str) -> Loss:
@@ -64,9 +91,9 @@ def _by_symbol(loss: Loss, text: str) -> Loss:
     found = _SIZE.match(text)
     own = found is not None and (found["a"] or found["b"]) in loss.of
     if own and loss.summed:
-        return replace(loss, weight=Fraction(1), summed=False)
+        return replace(loss, summed=False)
     divided = loss.times(None, f"1 / {text}")
-    return replace(divided, over=text if own and loss.weight == 1 and not loss.factors else None)
+    return replace(divided, over=text if own and _is_mean(loss) else None)
 
 
 def added(run: Run, left: Loss, right: Loss) -> Loss:
@@ -78,6 +105,20 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
     for known, other in ((left, right), (right, left)):
         if other.factors and not known.factors:
             return replace(known, scaler=scaler, trail=trail)
-    weight = left.weight if left.weight == right.weight else None
     over = left.over if left.over == right.over else None
-    return Loss(weight, left.factors | right.factors, scaler, divisor, over, trail=trail)
+    summed = left.summed or right.summed
+    return Loss(_sum_of(left, right), left.factors | right.factors, scaler, divisor, over, summed=summed, trail=trail)
+
+
+def _sum_of(left: Loss, right: Loss) -> Fraction | None:
+    """The weight of a sum: that of its terms, if one of them only counts for more by a constant.
+
+    Then both are divided by the same, or neither: one of them is the mean as it is.
+    """
+    if left.summed is not right.summed or left.weight is None or right.weight is None:
+        return None
+    if left.weight == right.weight:
+        return left.weight
+    if left.divisor != right.divisor:
+        return None
+    return max(left.weight, right.weight) if left.divisor or 1 in (left.weight, right.weight) else None

@@ -4,7 +4,8 @@ A backward that names no optimizer belongs to those that step next, before any o
 several optimizers is written. It is decided per place of the program, so that a micro-step on which nothing steps
 counts for the optimizer that the same place feeds at the boundary. Of optimizers that are made anew (for every fold of
 a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
-and dividing that name no optimizer go with the backward before them.
+and dividing that name no optimizer go with the backward before them. A clip of other parameters than those that it
+feeds misses them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from amplint.flow.crossing import crossed
 from amplint.protocol.events import STEPS, Event, Kind, Site
 
 Place = tuple[Site, ...]
-_FOLLOW = frozenset({Kind.CLIP, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_DIVIDED})
+_FOLLOW = frozenset({Kind.CLIP, Kind.NORM, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_DIVIDED})
 
 
 def attributed(events: Sequence[Event]) -> list[Event]:
@@ -35,11 +36,16 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     born = {event.optimizer: index for index, event in enumerate(events) if event.kind is Kind.CREATE}
     result: list[Event] = []
     current: tuple[str, ...] = ()
+    clipped: str | None = None
     for index, event in enumerate(events):
         if event.kind is Kind.BACKWARD:
             place = event.step_of_program
             made = tuple(name for name in feeds.get(place, ()) if born.get(name, index) <= index)
             current = _alive(made, index, places[place], steps)
+        if event.kind is Kind.CLIP:
+            clipped = event.optimizer
+        if event.kind is Kind.MISSED_CLIP and (event.optimizer not in current or clipped in current):
+            continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
             result += [replace(event, optimizer=name) for name in current]
         else:
@@ -49,7 +55,9 @@ def attributed(events: Sequence[Event]) -> list[Event]:
 
 def _idle(event: Event, names: Sequence[str]) -> bool:
     """Whether an event clips for an optimizer that never steps: for a look at the gradients, or under another name."""
-    return event.kind is Kind.CLIP and event.optimizer is not None and event.optimizer not in names
+    if event.kind is Kind.MISSED_CLIP:
+        return len(names) == 1
+    return event.kind in (Kind.CLIP, Kind.NORM) and event.optimizer is not None and event.optimizer not in names
 
 
 def _steps(events: Sequence[Event]) -> dict[str, list[int]]:

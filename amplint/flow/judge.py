@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from amplint.catalogue.rule import Rule, Tier
 from amplint.flow.attribution import attributed
-from amplint.protocol.events import Event, Kind, Site
+from amplint.protocol.events import STEPS, Event, Kind, Site
+from amplint.protocol.scene import Scene, scene_of
 from amplint.protocol.state import Moment, State
 
+_CLIPS = frozenset({"clipping"})
 _PRECISION_FLAG = re.compile(r"(?i)\bamp|amp\b|_amp|fp16|half|scaler|mixed|(?<!b)float16")
 
 
@@ -35,11 +37,21 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A moment, the events of its run, and which of them it is about."""
+
+    moment: Moment
+    events: Sequence[Event]
+    at: int
+
+
+@dataclass(frozen=True)
 class Breach:
     """A rule broken at a place, with what was known at the moment that showed it.
 
     `because` is the witness; `assumed` are the choices of conditions without which it does not happen; `latent` are the
     constants that have to be changed first; `calls` are the places of the calls that led there, from the outermost.
+    `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it.
     """
 
     rule: str
@@ -50,6 +62,8 @@ class Breach:
     assumed: tuple[tuple[str, bool], ...] = field(default=(), compare=False)
     latent: tuple[str, ...] = ()
     calls: tuple[Site, ...] = field(default=(), compare=False)
+    shown: Shown | None = field(default=None, compare=False, repr=False)
+    scene: Scene | None = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> tuple[str, Site]:
@@ -62,6 +76,11 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
     runs = [(trace, _hidden(list(_breaches(trace, rules)), rules)) for trace in meant]
+    unused = _CLIPS if any(map(_steps, meant)) else _CLIPS | {"scaler"}
+    runs = [
+        (trace, [one for one in found if _steps(trace) or rules[one.rule].family not in unused])
+        for trace, found in runs
+    ]
     silent = _silent(traces, rules)
     best: dict[tuple[str, Site], Breach] = {}
     for trace, found in runs:
@@ -72,8 +91,22 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
             known = best.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 best[breach.key] = breach
-    explained = (replace(breach, assumed=_assumed(breach, runs)) for breach in best.values())
+    explained = (replace(_set(breach, rules), assumed=_assumed(breach, runs)) for breach in best.values())
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
+
+
+def _set(breach: Breach, rules: Mapping[str, Rule]) -> Breach:
+    """A breach with what happened around it, where its rule has a remedy."""
+    shown = breach.shown
+    if shown is None or rules[breach.rule].remedy is None:
+        return replace(breach, shown=None)
+    scene = scene_of(shown.moment, shown.events, shown.at, breach.words.items())
+    return replace(breach, shown=None, scene=scene)
+
+
+def _steps(trace: Trace) -> bool:
+    """Whether an optimizer steps in a run."""
+    return any(event.kind in STEPS for event in trace.events)
 
 
 def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
@@ -106,20 +139,22 @@ def _breaches(trace: Trace, rules: Mapping[str, Rule]) -> Iterable[Breach]:
     """Every breach of one run. A rule of a moment is asked before the event takes effect."""
     state = State(unknown_start=trace.open)
     state.expect(trace.events)
-    for event in attributed(trace.events):
+    events = attributed(trace.events)
+    for at, event in enumerate(events):
         for moment in state.moments(event):
             for rule in rules.values():
                 if rule.when and rule.breaks(moment):
-                    yield _breach(rule, moment)
+                    yield _breach(rule, Shown(moment, events, at))
 
 
-def _breach(rule: Rule, moment: Moment) -> Breach:
+def _breach(rule: Rule, shown: Shown) -> Breach:
+    moment = shown.moment
     mild = rule.tier is not Tier.ERROR or (rule.milder is not None and rule.milder(moment))
     because = tuple((found.site, what) for kind, what in rule.because if (found := rule.earlier(moment, kind)))
     words = {**moment.event.detail, **(rule.words(moment) if rule.words else {})}
     site = rule.site(moment)
     there = (event.stack for event in (moment.event, *moment.last.values()) if event.site == site)
-    return Breach(rule.id, site, mild, words, because, calls=next(there, moment.event.stack))
+    return Breach(rule.id, site, mild, words, because, calls=next(there, moment.event.stack), shown=shown)
 
 
 def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
@@ -150,4 +185,4 @@ def _places(event: Event) -> tuple[Site, ...]:
 
 def _counted(breach: Breach, other: Trace) -> bool:
     """Whether the other run steps at all: one that never does says nothing about a step."""
-    return any(event.kind in (Kind.STEP, Kind.SCALER_STEP) for event in other.events)
+    return _steps(other)

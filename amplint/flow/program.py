@@ -1,7 +1,7 @@
-"""A training program with everything that does not matter to the training step left out.
+"""A training program without all that does not matter to the training step: `lower` writes it, `execution` runs it.
 
-`lower` writes it, `execution` runs it. It keeps Python's statements and expressions, but knows nothing of the syntax
-tree that they were read from. `at` is (row, column, end row, end column), counted from 1, the end exclusive."""
+It keeps Python's statements and expressions, but knows nothing of the syntax tree that they were read from. `at` is
+(row, column, end row, end column), counted from 1, the end exclusive."""
 
 from __future__ import annotations
 
@@ -226,10 +226,7 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a loop's body does, through calls too: back-propagates, steps an optimizer, holds a loop that does.
-
-    `yields`: of a generator. `anew`: the names that it sets to something that does not depend on what they held.
-    """
+    """What a loop's body does, through calls too. `anew`: names that it sets without regard to what they held."""
 
     backward: bool = False
     steps: bool = False
@@ -322,7 +319,8 @@ class Global(Node):
 class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
-    `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: the regions of a `forward`.
+    `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: the regions of a `forward`;
+    `gives`: a loss, when an object of its class is called.
     """
 
     name: str
@@ -336,6 +334,7 @@ class Function(Node):
     zeroes: bool = False
     casts: tuple[Expr, ...] = ()
     loops: bool = False
+    gives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,8 +350,6 @@ class Class(Node):
 Stmt = (
     Assign | Augment | Do | If | For | While | With | Try | Return | Leave | Assert | Import | Global | Function | Class
 )
-
-
 STATEMENTS: tuple[type, ...] = get_args(Stmt)
 
 
@@ -375,12 +372,12 @@ class Library:
 class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
-    `called`: the functions that another function of the module calls, methods with a dot before their name.
-    `libraries`: the frameworks that it uses. `losses`: the names of what is back-propagated or scaled.
-    `takes_gradients`: something in it may step an optimizer or use a gradient. `varying`: names that a loop over
-    batches sets anew, other than to a literal. `casts`: autocast is used outside the step. `ranks`: what it does about
-    other processes. `neighbours`: of other files. `links`: file and name behind a public name. `freezes`: parameters.
-    `half`: file and place of the optimizers of float16 parameters.
+    `called`: the functions that another one calls, methods with a dot before their name. `libraries`: frameworks that
+    it uses. `losses`: names of what is back-propagated or scaled. `takes_gradients`: something may step, or use one.
+    `varying`: names that a loop over batches sets anew, not to a literal. `casts`: autocast is used outside the step.
+    `ranks`: what it does about other processes. `links`: file and name behind a public name, of `neighbours`. `quiet`
+    functions do nothing to what they are handed. `freezes`: parameters. `norms_used`: gradients', beyond a look.
+    `half`: where optimizers of float16 parameters are made. `parts`: pairs of models that may share some.
     """
 
     path: str
@@ -394,7 +391,9 @@ class Program:
     casts: bool = False
     neighbours: abc.Mapping[str, tuple[Stmt, ...]] = field(default_factory=dict)
     links: abc.Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
-    quiet: frozenset[tuple[str, str]] = frozenset()  # functions that do nothing to what they are handed
+    quiet: frozenset[tuple[str, str]] = frozenset()
     ranks: frozenset[str] = frozenset()
     freezes: bool = False
+    norms_used: bool = False
     half: frozenset[tuple[str, Span]] = frozenset()
+    parts: frozenset[frozenset[str]] = frozenset()

@@ -115,6 +115,8 @@ def _unary(self: Expressions, node: cst.UnaryOperation) -> ir.Expr:
     if isinstance(node.operator, cst.Not):
         return ir.Logic(self.span(node), "not", (inner,))
     if isinstance(node.operator, cst.Minus):
+        if isinstance(inner, ir.Const) and isinstance(inner.value, (int, float)):
+            return ir.Const(self.span(node), -inner.value)  # a literal, as `1` is
         return ir.Binary(self.span(node), "-", ir.Const(self.span(node), 0), inner)
     return inner if isinstance(node.operator, cst.Plus) else self.text(node)
 

@@ -15,8 +15,8 @@ from amplint.lower.names import binds, walk
 from amplint.lower.statements import Statements
 from amplint.source.definitions import Outline, at_a_glance, handed_on, is_quiet, outline, reduced, worth_following
 from amplint.source.neighbours import resolved
-from amplint.source.parse import Unparsable, parse
-from amplint.source.reading import Unreadable
+from amplint.source.parse import parse
+from amplint.source.reading import Unparsable, Unreadable
 from amplint.source.scout import check_brackets
 
 DEPTH = 3

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
+from amplint.lower.giving import giving
 from amplint.lower.half_models import half_optimizers
 from amplint.lower.names import binds, calls, functions, last, reaches, reads, walk
+from amplint.lower.norms import computes_with_norms
+from amplint.lower.parts import parts
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
 from amplint.lower.ranks import by_hand
 from amplint.lower.relevance import Relevance
@@ -38,7 +41,9 @@ def program_of(
     every = (*body, *by_their_names(taken, body)) if taken.links else body
     usage = usage_of(every)
     deeds = deeds_of(every, usage, around.deeds)
-    pruner = _Pruner(usage, deeds, Relevance(every, usage, deeds, around.words, constants_of(taken)).kept)
+    gives = giving(every)
+    relevance = Relevance(every, usage, deeds, around.words, constants_of(taken), gives)
+    pruner = _Pruner(usage, deeds, relevance.kept, gives)
     pruned = pruner.body(body)
     bodies = {file: pruner.body(statements) for file, statements in taken.bodies.items()}
     idle = {here for here, there in taken.links.items() if is_idle(bodies[there[0]], there[1])}
@@ -58,6 +63,8 @@ def program_of(
         neighbours=bodies,
         links={here: there for here, there in taken.links.items() if here not in idle},
         quiet=frozenset(taken.quiet | idle),
+        parts=parts(every, usage.methods),
+        norms_used=computes_with_norms(every),
         half=frozenset() if around.libraries else _half({path: body, **taken.bodies}),
     )
 
@@ -101,21 +108,33 @@ def whole(body: Body) -> tuple[Body, Deeds]:
 class _Pruner:
     """Rebuilds statements. Each method returns what remains of one."""
 
-    def __init__(self, usage: Usage, deeds: Deeds, kept: AbstractSet[int]) -> None:
-        self.deeds, self.kept = deeds, kept
+    def __init__(
+        self,
+        usage: Usage,
+        deeds: Deeds,
+        kept: AbstractSet[int],
+        gives: Container[int] = frozenset(),
+    ) -> None:
+        self.usage, self.deeds, self.kept, self.gives = usage, deeds, kept, gives
         self.contents = Contents(usage)
 
     def body(self, nodes: Iterable[ir.Stmt]) -> Body:
         nodes = tuple(nodes)
         kept = ((found, nodes[at + 1 :]) for at, node in enumerate(nodes) if (found := self._one(node)) is not None)
-        return tuple(self._passing(node, rest) if isinstance(node, ir.If) else node for node, rest in kept)
+        others = {name for one in nodes if isinstance(one, ir.If) for child in one.body for name in _resets(child)}
+        return tuple(self._passing(node, rest, others) if isinstance(node, ir.If) else node for node, rest in kept)
 
-    def _passing(self, node: ir.If, rest: Body) -> ir.If:
-        """An `if` that goes on with the next micro-step unless a counter is full: the rest of the block is its gate."""
+    def _passing(self, node: ir.If, rest: Body, others: set[str]) -> ir.If:
+        """An `if` that goes on with the next micro-step unless a counter is full: the rest of the block is its gate.
+
+        `others`: counters that some `if` of the block resets.
+        """
         goes_on = bool(node.body) and isinstance(node.body[-1], ir.Leave) and node.body[-1].how == "continue"
-        if not goes_on or node.gates or not self._steps(rest) or self._goes_back(rest):
-            return node
-        return replace(node, test=_counting(node.test, {name for child in rest for name in _resets(child)}))
+        acts = self._steps(rest) or self._erases(rest)
+        counters = others if not node.gates and others and self._decides(node) else set()
+        if goes_on and not node.gates and acts and not self._goes_back(rest):
+            counters = counters | {name for child in rest for name in _resets(child)}
+        return replace(node, test=_counting(node.test, counters)) if counters else node
 
     def _one(self, node: ir.Stmt) -> ir.Stmt | None:
         if isinstance(node, ir.Function):
@@ -146,6 +165,7 @@ class _Pruner:
             steps=self._steps(node.body),
             zeroes=self._erases(node.body),
             casts=_entered(node) if node.name == "forward" else (),
+            gives=id(node) in self.gives,
         )
 
     def _if(self, node: ir.If) -> ir.If:
@@ -154,7 +174,7 @@ class _Pruner:
         test = node.test
         if not gates and not self._decides(node):
             test = _ungated(test)
-        elif gates:
+        else:
             test = _counting(test, {name for child in node.body for name in _resets(child)})
         body = self.body(node.body)
         leaves = all(isinstance(child, ir.Leave) and child.how != "continue" for child in body)
@@ -168,11 +188,15 @@ class _Pruner:
     def _loop(self, node: Any) -> Any:
         inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]
         called = self.contents.of(node.body).reaches
-        nested = any(self._goes_back(loop.body) for loop in inner) or bool(called & self.deeds.looping)
+        nested = any(self._loops_back(loop) for loop in inner) or bool(called & self.deeds.looping)
         anew = frozenset(name for child in node.body for part in walk(child) for name in _anew(part))
         yields = any(isinstance(part, ir.Yield) for child in node.body for part in walk(child))
-        shape = ir.Shape(self._goes_back(node.body), self._steps(node.body), nested, yields, anew)
+        shape = ir.Shape(self._loops_back(node), self._steps(node.body), nested, yields, anew)
         return replace(node, body=self.body(node.body), orelse=self.body(node.orelse), shape=shape)
+
+    def _loops_back(self, loop: ir.For | ir.While) -> bool:
+        """Whether a loop back-propagates again and again, as one over batches or micro-batches does."""
+        return self._goes_back(loop.body) and not self.usage.over_losses(loop)
 
     def _goes_back(self, nodes: Iterable[ir.Stmt]) -> bool:
         inside = self.contents.of(nodes)

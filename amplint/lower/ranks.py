@@ -14,6 +14,7 @@ _CLASSES = frozenset(name.rpartition(".")[2] for name in _WRAPPERS)
 _DEFERS = re.compile(r"(?i)no_?sync|grad\w*_sync\b|skip_sync|no_backward_sync|fully_shard")
 SWITCH = "require_backward_grad_sync"
 _REDUCES = re.compile(r"(?i)(reduce|sync|average|gather)\w*grad|grad\w*(reduce|sync|average)")
+_COLLECTS = re.compile(r"(?i)reduce|gather|dist_sum|dist_mean|broadcast")
 _COLLECTIVES = frozenset({"all_reduce", "reduce", "all_reduce_", "allreduce", "all_gather", "reduce_scatter"})
 
 
@@ -54,7 +55,8 @@ def _returns(function: ir.Function, makers: set[str], names: set[str]) -> bool:
 
 def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     """`defers`: some name speaks of gradients that are not reduced, other than a `no_sync` that is entered where it is
-    made; `reduces`: gradients are reduced by hand; `gathers`: what other ranks have is gathered.
+    made; `reduces`: gradients are reduced by hand; `gathers`: what other ranks have is gathered; `collects`: or
+    reduced.
     """
     nodes = [node for statement in body for node in walk(statement)]
     entered = {
@@ -65,4 +67,7 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     reduces = any(map(_REDUCES.search, called)) or (called & _COLLECTIVES and names & {"grad", "main_grad"})
     defers = any(map(_DEFERS.search, names))
     gathers = any("gather" in name.lower() for name in called)
-    return frozenset(["defers"] * defers + ["reduces"] * bool(reduces) + ["gathers"] * gathers)
+    collects = any(_COLLECTS.search(name) for name in called)
+    return frozenset(["collects"] * collects) | frozenset(
+        ["defers"] * defers + ["reduces"] * bool(reduces) + ["gathers"] * gathers
+    )

@@ -7,8 +7,10 @@ that is kept without need costs time, not truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+import re
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
@@ -17,13 +19,17 @@ from amplint.lower.usage import Deeds, Usage, acts
 _MUTATORS = frozenset(
     {"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"}
 )
+_LOSS = re.compile(r"(?i)loss|criterion|cross_entropy|^(ce|nll|mse)$")
 _COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
 
 
 @dataclass(frozen=True)
 class Line:
-    """One simple statement, or the head of a compound one, with what decides whether it stays."""
+    """One simple statement, or the head of a compound one, with what decides whether it stays.
+
+    `owners`: of a method that gives a loss, the classes whose objects have it.
+    """
 
     node: ir.Stmt
     reads: frozenset[str]
@@ -32,6 +38,7 @@ class Line:
     function: str
     loop: int
     parents: tuple[int, ...]
+    owners: frozenset[str] = frozenset()
 
 
 class Relevance:
@@ -44,13 +51,15 @@ class Relevance:
         deeds: Deeds,
         words: Set[str] = frozenset(),
         asked: Set[str] = frozenset(),
+        giving: Mapping[int, frozenset[str]] = MappingProxyType({}),
     ) -> None:
-        self.usage, self.deeds = usage, deeds
+        self.usage, self.deeds, self.giving = usage, deeds, giving
+        self._owners: frozenset[str] = frozenset()
         self.kept: set[int] = set()
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked
         self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
-        self._whole = several_models(usage)
+        self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -59,13 +68,17 @@ class Relevance:
     def _collect(self, nodes: Iterable[ir.Stmt], function: str, loop: int, parents: tuple[int, ...]) -> None:
         for node in nodes:
             if isinstance(node, ir.Function):
+                before, self._owners = self._owners, self.giving.get(id(node), frozenset())
                 self._collect(node.body, node.name, 0, ())
+                self._owners = before
             elif isinstance(node, ir.Class):
                 self._collect(node.body, "", 0, ())
             elif isinstance(node, _COMPOUND):
                 self._collect_compound(node, function, loop, parents)
             else:
                 self._lines.append(self._line(node, function, loop, parents))
+                if isinstance(node, ir.Return) and function == "forward" and (names := _losses_of(node)):
+                    self._lines.append(Line(node, names, frozenset(), True, function, loop, parents))
 
     def _collect_compound(
         self, node: ir.If | ir.For | ir.While | ir.With | ir.Try, function: str, loop: int, parents: tuple[int, ...]
@@ -99,7 +112,9 @@ class Relevance:
             if isinstance(node, ir.Global)
             else matters(node, self._known, self._whole) | self._clipped(node)
         )
-        return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents)
+        if self.usage.gradients:
+            read |= reads(node) & self.usage.gradients
+        return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents, self._owners)
 
     def _runs(self, node: ir.Stmt, function: str) -> bool:
         """Whether a wrapped model may run here, in a function that back-propagates: that says what is reduced."""
@@ -151,7 +166,7 @@ class Relevance:
         if line.acts or isinstance(node, (ir.Import, ir.Global)):
             return True
         if isinstance(node, ir.Return) or any(isinstance(part, ir.Yield) for part in walk(node)):
-            return line.function in self.wanted
+            return line.function in self.wanted or not line.owners.isdisjoint(self.wanted)
         if isinstance(node, ir.Leave):
             return self._leaves(node, line)
         if isinstance(node, ir.Assert):
@@ -168,6 +183,12 @@ class Relevance:
 def several_models(usage: Usage) -> bool:
     """Whether there are several optimizers, so that a loss may go through the model of one on its way to another's."""
     return sum(usage.is_optimizer(name) for name in usage.methods) > 1
+
+
+def _losses_of(node: ir.Return) -> frozenset[str]:
+    """The names of the losses that a model hands out, those of the functions that make them included."""
+    made = {last(part.func) for part in walk(node) if isinstance(part, ir.Call)}
+    return frozenset(name for name in reads(node) | made if _LOSS.search(name))
 
 
 def _guards_the_window(node: ir.If) -> bool:

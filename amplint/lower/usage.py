@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
+from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.torch import TORCH
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
+from amplint.lower.norms import measures
 from amplint.lower.ranks import SWITCH, wrapped, wrapping
 
 _NOT_TRAINING = re.compile(
@@ -28,7 +30,7 @@ _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context"}) | _CLI
 @dataclass(frozen=True)
 class Usage:
     """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers,
-    of weight averages, of what wraps a model for several processes, and of what it made."""
+    of weight averages, of what wraps a model for several processes, of what it made, and of lists of gradients."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -37,6 +39,7 @@ class Usage:
     wrappers: frozenset[str] = frozenset()
     wrapped: frozenset[str] = frozenset()
     averages: frozenset[str] = frozenset()
+    gradients: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -67,9 +70,13 @@ class Usage:
 
     def acts(self, call: ir.Call) -> bool:
         """Whether a call may be an event of the training step."""
+        if measures(call):
+            return True
         if not isinstance(call.func, ir.Attr):
             return last(call.func) in self.clips | self.wrappers
         method, owner = call.func.name, last(call.func.owner)
+        if writes_gradients(method):
+            return True
         if method in self.wrappers or (method in UPDATES and (owner in self.averages or is_average(owner))):
             return True
         if method in ("update", "scale", "load_state_dict"):
@@ -79,6 +86,11 @@ class Usage:
         if self.is_optimizer(owner) and method not in TORCH.quiet:
             return True
         return method in _ACTS or (method.endswith("_") and _on_gradient(call.func.owner))
+
+    def over_losses(self, loop: ir.For | ir.While) -> bool:
+        """Whether a loop goes over losses of one micro-step (or over what back-propagates them), not over batches."""
+        over = isinstance(loop, ir.For) and not binds(loop.target).isdisjoint(self.losses)
+        return over and not any(isinstance(part, ir.Call) and self.steps(part) for part in walk(loop))
 
     def plays(self, name: str) -> bool:
         """Whether a name is that of an optimizer or a scaler."""
@@ -112,28 +124,35 @@ def acts(node: ir.Stmt | ir.Expr, usage: Usage) -> bool:
 
 
 def _hands_over(call: ir.Call, usage: Usage) -> bool:
-    """Whether an optimizer, a scaler or the whole trainer is passed to a call, so that anything may happen to it."""
+    """Whether an optimizer, a scaler, gradients or the whole trainer are passed to a call: anything may happen."""
     values = (*call.args, *(value for _, value in call.keywords))
     names = [value.name for value in values if isinstance(value, (ir.Name, ir.Attr))]
-    return any(name == "self" or usage.plays(name) for name in names)
+    if any(name == "self" or usage.plays(name) for name in names):
+        return True
+    return bool(usage.gradients) and any(
+        isinstance(part, ir.Name) and part.name in usage.gradients for value in values for part in walk(value)
+    )
 
 
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods: dict[str, set[str]] = {}
-    clips, losses, scalers, averages = set(_CLIPS), set(), set(), set()
+    clips, losses, scalers, averages, gradients = set(_CLIPS), set(), set(), set(), set()
     for statement in body:
         for node in walk(statement):
             if isinstance(node, ir.Assign) and any(name.endswith("GradScaler") for name in calls(node.value)):
                 scalers |= binds(node.target)
             if isinstance(node, ir.Assign) and not _AVERAGES.isdisjoint(calls(node.value)):
                 averages |= binds(node.target)
+            if isinstance(node, ir.Assign) and _on_gradient(getattr(node.value, "element", None)):
+                gradients |= binds(node.target)
             if isinstance(node, ir.Import) and node.qualified.rpartition(".")[2] in _CLIPS:
                 clips.add(node.name)
             if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
                 if node.func.name in ("backward", "scale"):
-                    losses |= {last(part) for part in (node.func.owner, *node.args)}
+                    owner = (node.func.owner,) if node.func.name == "backward" else ()
+                    losses |= {_divided(part) for part in (*owner, *node.args)}
     methods.pop("", None)
     wrappers = wrapping(body)
     return Usage(
@@ -144,7 +163,13 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         wrappers,
         wrapped(body, wrappers),
         frozenset(averages),
+        frozenset(gradients),
     )
+
+
+def _divided(node: ir.Expr) -> str:
+    """The name of what is divided, or of the expression itself."""
+    return _divided(node.left) if isinstance(node, ir.Binary) and node.op == "/" else last(node)
 
 
 _TAKES = re.compile(r"(?i)step|optimi[sz]e|apply|update_|_update|hook|callback")
@@ -204,7 +229,9 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS) ->
 
     changing = {name for name, function in found if any(acts(child, usage) for child in function.body)}
     going_back = closure(doing(goes_back) | others.going_back)
-    looping = {name for name, function in found if any(_loops_back(child, going_back) for child in function.body)}
+    looping = {
+        name for name, function in found if any(_loops_back(child, going_back, usage) for child in function.body)
+    }
     return Deeds(
         closure(changing | others.acting),
         closure(doing(usage.steps) | others.stepping),
@@ -228,7 +255,7 @@ def _callable_objects(body: Iterable[ir.Stmt]) -> set[str]:
     return names | {f".{name}" for name in names}
 
 
-def _loops_back(node: ir.Stmt, going_back: frozenset[str]) -> bool:
+def _loops_back(node: ir.Stmt, going_back: frozenset[str], usage: Usage) -> bool:
     """Whether a loop inside a statement back-propagates."""
-    loops = (part for part in walk(node) if isinstance(part, (ir.For, ir.While)))
+    loops = (part for part in walk(node) if isinstance(part, (ir.For, ir.While)) and not usage.over_losses(part))
     return any("backward" in calls(loop) or reaches(loop) & going_back for loop in loops)

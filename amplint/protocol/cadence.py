@@ -21,7 +21,8 @@ class Cadence:
     when not known. `first`: where it stepped first.
     `told`: how often it was told a position or a metric. `passed`: micro-batches, updates and epochs in all; `since`:
     the same since it stepped last, None when code that was not followed may have added some. `pace`: the units of
-    which exactly one has passed between any two of its steps, None before the second one.
+    which exactly one has passed between any two of its steps, None before the second one, none of them where a step
+    depends on the batch.
     `schedule`: the name of its class. `meant`: `epochs` or `batches`, if its arguments say once per what it is to be
     stepped.
     """
@@ -56,11 +57,11 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
             stepped_since=False,
             lead=before.lead + (before.updates == 0),
             pending=before.filling,
-            pace=_pace(before),
+            pace=_pace(before, event),
             since=(0, 0, 0),
         )
     if event.kind is Kind.SCHEDULER_TOLD:
-        return with_changes(before, told=before.told + 1, pace=_pace(before), since=(0, 0, 0))
+        return with_changes(before, told=before.told + 1, pace=_pace(before, event), since=(0, 0, 0))
     if event.kind is Kind.BACKWARD:
         idle = 0 if before.stepped_since else before.idle + 1
         return _passing(before, 0, idle=idle, filling=True, pending=False)
@@ -99,8 +100,13 @@ def _one_more(counts: tuple[int, int, int], unit: int) -> tuple[int, int, int]:
     return (found[0], found[1], found[2])
 
 
-def _pace(before: Cadence) -> frozenset[str] | None:
-    """The units of which one has passed again; what passed before the first step, or unseen, says nothing."""
+def _pace(before: Cadence, event: Event) -> frozenset[str] | None:
+    """The units of which one has passed again; what passed before the first step, or unseen, says nothing.
+
+    There is no pace where it depends on the batch whether the scheduler steps.
+    """
+    if "sometimes" in event.detail:
+        return frozenset()
     if before.since is None or before.cadence_steps + before.told == 0:
         return before.pace
     ones = frozenset(unit for unit, count in zip(UNITS, before.since, strict=True) if count == 1)

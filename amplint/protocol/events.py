@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from typing import NamedTuple
 
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Sync, Wrapper
@@ -23,12 +24,16 @@ class Kind(Enum):
     BACKWARD = "backward"
     UNSCALE = "gradients unscaled"
     CLIP = "gradients clipped"
+    MISSED_CLIP = "clip of another optimizer's parameters, which have no gradients of this loss"
+    NORM = "gradient norm measured"
     EMPTY_CLIP = "clip of an iterator that holds nothing any more"
     BYPASS = "forward of a model inside its wrapper"
+    PENALTY = "gradients of a scaled loss, used in a loss as they are"
     CRITERION = "criterion called in a precision that matters"
     DIVIDE = "gradients divided"
     STEP = "optimizer step"
     SCALER_STEP = "optimizer step through the scaler"
+    REUSED = "optimizer step whose gradients another loss is added to"
     ASKED = "step asked of a framework that decides itself when to take it"
     UPDATE = "scaler update"
     ZERO_GRAD = "gradients zeroed"
@@ -47,9 +52,11 @@ class Kind(Enum):
 STEPS = frozenset({Kind.STEP, Kind.SCALER_STEP})
 
 
-@dataclass(frozen=True, order=True)
-class Site:
-    """A place in the user's code. Rows and columns count from 1; 0 means not known; the end is exclusive."""
+class Site(NamedTuple):
+    """A place in the user's code. Rows and columns count from 1; 0 means not known; the end is exclusive.
+
+    A tuple, as places are hashed and compared at every event, and tuples do that in C.
+    """
 
     path: str
     row: int

@@ -16,13 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from math import log2
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.precision import Precision, together
-from amplint.protocol.ranks import NO_SHARING, Sharing, share
+from amplint.protocol.ranks import NO_SHARING, Sharing, Sync, Wrapper, share
 from amplint.protocol.values import with_changes
 from amplint.protocol.window import NO_WINDOW, Window, advance_window, begins_micro_step
 
@@ -56,7 +57,9 @@ class Ledger:
 
     `clipped`: since the last backward, step or erasure. `used`: an optimizer step has consumed what `grads` holds.
     `crossed`: `grads` were made under a loss scale that `update()` may since have changed.
+    `missed`: since the last backward a clip went to another optimizer's parameters, which had no gradients of it.
     `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
+    `unscaled_by`: what the gradients were divided by after their last loss had been multiplied by the same.
     `scaler`, `maker`: the scaler that the last step went through, and where it was made. `scaler_steps`: the steps in
     a row through it.
     `forward`: under which precision the forwards ran that `grads` come from. `sharing`: what other ranks know of them.
@@ -68,8 +71,10 @@ class Ledger:
     used: bool = False
     crossed: bool = False
     led_by_clip: bool = False
+    missed: bool = False
     fresh: bool = True
     factors: frozenset[str] = frozenset()
+    unscaled_by: str | None = None
     algorithm: str | None = None
     scaler: str | None = None
     maker: tuple[Site, ...] = ()
@@ -93,6 +98,7 @@ class Feed(Enum):
     UNKNOWN_BACKWARD = "backward of a loss that may be scaled"
     UNSCALE = "unscale_"
     CLIP = "clip"
+    MISSED_CLIP = "clip of another optimizer's parameters"
     STEP = "optimizer.step"
     SCALER_STEP = "scaler.step"
     UPDATE = "scaler.update"
@@ -103,6 +109,7 @@ class Feed(Enum):
 _FEEDS = {
     Kind.UNSCALE: Feed.UNSCALE,
     Kind.CLIP: Feed.CLIP,
+    Kind.MISSED_CLIP: Feed.MISSED_CLIP,
     Kind.STEP: Feed.STEP,
     Kind.SCALER_STEP: Feed.SCALER_STEP,
     Kind.UPDATE: Feed.UPDATE,
@@ -130,6 +137,16 @@ _STEP_PARTS: Table = {
 }
 _FLAG_OFF = {True: False}
 _FLAG_ON = {False: True}
+_RENEWING = (
+    Feed.STEP,
+    Feed.SCALER_STEP,
+    Feed.ZERO_GRAD,
+    Feed.BACKWARD,
+    Feed.SCALED_BACKWARD,
+    Feed.UNKNOWN_BACKWARD,
+    Feed.OPAQUE,
+)
+"""After these the gradients are others than those that were clipped."""
 
 TABLES: Mapping[str, Table] = MappingProxyType(
     {
@@ -140,16 +157,8 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             Feed.UPDATE: _every(Stage, Stage.READY),
             Feed.OPAQUE: _every(Stage, Stage.UNKNOWN),
         },
-        "clipped": {
-            Feed.CLIP: _FLAG_ON,
-            Feed.STEP: _FLAG_OFF,
-            Feed.SCALER_STEP: _FLAG_OFF,
-            Feed.ZERO_GRAD: _FLAG_OFF,
-            Feed.BACKWARD: _FLAG_OFF,
-            Feed.SCALED_BACKWARD: _FLAG_OFF,
-            Feed.UNKNOWN_BACKWARD: _FLAG_OFF,
-            Feed.OPAQUE: _FLAG_OFF,
-        },
+        "clipped": {Feed.CLIP: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
+        "missed": {Feed.MISSED_CLIP: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
         "used": {
             Feed.STEP: _FLAG_ON,
             Feed.SCALER_STEP: _FLAG_ON,
@@ -175,7 +184,7 @@ def feed_of(event: Event) -> Feed | None:
     return _FEEDS.get(event.kind)
 
 
-FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "fresh")
+FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "missed", "fresh")
 """The parts of the ledger that have a few values only."""
 
 finite_parts = attrgetter(*FINITE)
@@ -184,34 +193,42 @@ finite_parts = attrgetter(*FINITE)
 
 def advance(before: Ledger, event: Event) -> Ledger:
     """The ledger after one event that concerns its optimizer. Total: every (ledger, event) has exactly one answer."""
-    feed = feed_of(event)
-    changes: dict[str, Any] = {"window": advance_window(before.window, event, consumed=before.used)}
-    if feed is not None:
-        changes.update(_finite_changes(feed, finite_parts(before)))
-    if event.kind in _OF_FACTORS:
+    kind, feed = event.kind, feed_of(event)
+    finite = _finite_changes(feed, finite_parts(before)) if feed is not None else {}
+    if kind in _OF_FINITE:
+        return with_changes(before, **finite) if finite else before
+    changes: dict[str, Any] = {**finite, "window": advance_window(before.window, event, consumed=before.used)}
+    if kind in _OF_FACTORS:
         changes["factors"] = _factors(before, event)
+        changes["unscaled_by"] = _taken_out(before, event)
         changes["forward"] = _forward(before, event)
-    if event.kind in _OF_SHARING:
+    if kind in _OF_SHARING:
         changes["sharing"] = _sharing(before, event)
-    if event.kind is Kind.SCALER_STEP:
+    if kind is Kind.SCALER_STEP:
         again = event.scaler == before.scaler
         changes.update(scaler=event.scaler, maker=event.maker, scaler_steps=before.scaler_steps + 1 if again else 1)
-    if event.kind is Kind.CREATE:
+    if kind is Kind.CREATE:
         changes.update(algorithm=event.detail.get("algorithm"), scaler=None, maker=(), scaler_steps=0)
     return with_changes(before, **changes)
 
 
+_OF_FINITE = frozenset({Kind.UNSCALE, Kind.UPDATE})
+"""The kinds of event that change nothing but the parts that have few values."""
+
+
 @cache  # a few hundred combinations occur, and a running process asks at every event
 def _finite_changes(feed: Feed, parts: tuple[Any, ...]) -> dict[str, Any]:
-    """What an event makes of the parts that have few values; nothing else decides it."""
+    """What an event changes in the parts that have few values; nothing else decides it."""
     before = Ledger(**dict(zip(FINITE, parts, strict=True)))
     changes = {}
     for part, table in TABLES.items():
         now = getattr(before, part)
         changes[part] = table.get(feed, {}).get(now, now)
+    if feed in (Feed.STEP, Feed.SCALER_STEP):
+        changes["used"] = before.grads is not Grads.NONE  # a step that meets none uses none
     changes["crossed"] = _crossed(before, feed)
     changes["led_by_clip"] = before.led_by_clip or (feed is Feed.CLIP and before.fresh and before.grads is Grads.NONE)
-    return changes
+    return {part: now for part, now in changes.items() if now is not getattr(before, part)}
 
 
 def _crossed(before: Ledger, feed: Feed) -> bool:
@@ -239,12 +256,33 @@ def _factors(before: Ledger, event: Event) -> frozenset[str]:
     return frozenset()
 
 
+def _taken_out(before: Ledger, event: Event) -> str | None:
+    """The scale by hand that a division has taken out: a symbol, or a number that is a power of two, 128 or more.
+
+    Asked of the same kinds of event.
+    """
+    if event.kind is not Kind.DIVIDE:
+        return None
+    symbols = sorted(event.factors & before.factors)
+    if symbols:
+        return symbols[0]
+    number = 1 / event.weight if event.weight else 0
+    large = number >= LEAST_SCALE and log2(number).is_integer()
+    carried = any(weight is not None and weight * 2 > number for _, weight in before.window.weights)
+    return f"{float(number):g}" if large and carried else before.unscaled_by
+
+
+LEAST_SCALE = 128
+"""A number below it is hardly a loss scale."""
+
 _OF_SHARING = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, Kind.OPAQUE, *STEPS})
 
 
 def _sharing(before: Ledger, event: Event) -> Sharing:
     """What the ranks share of the gradients. Asked of the kinds of event that make, use or erase them."""
     if event.kind is not Kind.BACKWARD:
+        return NO_SHARING
+    if event.sync is Sync.UNKNOWN and event.wrapper is Wrapper.NONE and before.sharing is NO_SHARING:
         return NO_SHARING
     return share(before.sharing, event.sync, event.wrapper, begins_micro_step(before.window, event))
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import isclose
 
 
 @dataclass(frozen=True)
@@ -31,29 +33,38 @@ class TermReading:
     tokens: bool = False
     divisors: tuple[tuple[float, ...], ...] = ()
 
-    @property
+    @cached_property
     def weight_sum(self) -> float | None:
         """The sum of the window's weights by the graph."""
         return total(self.weights)
 
-    @property
+    @cached_property
     def factor_sum(self) -> float | None:
         """The sum of the window's weights by arithmetic."""
         return total(self.factors)
 
-    @property
+    @cached_property
     def element_weights(self) -> tuple[float, ...]:
         """What one element of each micro-batch weighs, in units of its share in a mean over all; () when not known."""
         counts, weights = known(self.counts), known(self.weights)
         if counts is None or weights is None or not all(count > 0 for count in counts):
             return ()
-        return tuple(weight / count * sum(counts) for weight, count in zip(weights, counts, strict=True))
+        whole = sum(counts)
+        return tuple([weight / count * whole for weight, count in zip(weights, counts, strict=True)])
 
-    @property
+    @cached_property
     def spread(self) -> float | None:
         """How many times more the heaviest element weighs than the lightest; None for weights that are not positive."""
         weights = self.element_weights
         return max(weights) / min(weights) if weights and min(weights) > 0 else None
+
+    @cached_property
+    def common_weight(self) -> float | None:
+        """The first weight if all are known, positive and the same to a thousandth; else None."""
+        weights = known(self.weights)
+        if weights is None or min(weights) <= 0 or not isclose(min(weights), max(weights), rel_tol=1e-3):
+            return None
+        return weights[0]
 
 
 @dataclass(frozen=True)
@@ -98,12 +109,47 @@ class ScaleReading:
     growth_interval: int
 
 
-Reading = WindowReading | ScaleReading
+@dataclass(frozen=True)
+class TokenShare:
+    """The tokens of one rank's window: how many, and what one of them weighs where all of them weigh the same.
+
+    `meant`: that they do is no chance: micro-batches of different sizes weigh by their tokens, or a sum was divided by
+    their number.
+    """
+
+    tokens: float
+    weight: float
+    meant: bool = True
+
+
+@dataclass(frozen=True)
+class RankFacts:
+    """What one process knows of an optimizer whose gradients are averaged over the ranks, window by window.
+
+    `lengths`: micro-steps. `skips`: of each step through a scaler, whether it was skipped. `shares`: None where the
+    numbers do not say. `whole`: these are all windows of a run that ended by itself.
+    """
+
+    rank: int
+    lengths: tuple[int, ...] = ()
+    skips: tuple[bool, ...] = ()
+    shares: tuple[TokenShare | None, ...] = ()
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class RanksReading:
+    """The same optimizer on every rank, by rank."""
+
+    ranks: tuple[RankFacts, ...]
+
+
+Reading = WindowReading | ScaleReading | RanksReading
 
 
 def known(values: Sequence[float | None]) -> tuple[float, ...] | None:
     """The values if all of them are known and there is one, else None."""
-    found = tuple(value for value in values if value is not None)
+    found = tuple([value for value in values if value is not None])
     return found if found and len(found) == len(values) else None
 
 

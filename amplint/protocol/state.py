@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from amplint.protocol.cadence import Cadence, advance_cadence
@@ -11,7 +11,7 @@ from amplint.protocol.ledger import UNKNOWN, Ledger, advance
 from amplint.protocol.total import NO_TOTAL, Total, advance_total
 from amplint.protocol.values import with_changes
 
-OF_NOBODY = frozenset({Kind.DISCARD, Kind.EMPTY_CLIP, Kind.BYPASS, Kind.CRITERION})
+OF_NOBODY = frozenset({Kind.DISCARD, Kind.EMPTY_CLIP, Kind.BYPASS, Kind.CRITERION, Kind.PENALTY})
 """Of a call by itself, whatever the gradients are."""
 
 _OF_ALL = frozenset({Kind.EPOCH_END, Kind.END})
@@ -41,7 +41,8 @@ _NO_MOMENT = Moment(Event(Kind.CREATE, Site("", 0)), _NO_LEDGER, _NO_CADENCE, {}
 class State:
     """Feeds events to the ledgers and cadences, and shows every moment to whoever judges.
 
-    `unknown_start`: what the gradients hold before the first event is not known.
+    `unknown_start`: what the gradients hold before the first event is not known. `unasked`: the kinds of event of
+    which a scheduler's moment need not be shown, because nobody has a question about it.
     """
 
     ledgers: dict[str, Ledger] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class State:
     drives: dict[str, str | None] = field(default_factory=dict)
     made: dict[str, Event] = field(default_factory=dict)
     unknown_start: bool = False
+    unasked: Collection[Kind] = ()
 
     def expect(self, events: Iterable[Event]) -> None:
         """Makes the schedulers of a trace known before its first event, however late they first step."""
@@ -62,44 +64,70 @@ class State:
     def moments(self, event: Event) -> Iterator[Moment]:
         """The moments of `event`, one per optimizer and scheduler that it concerns; afterwards all are advanced."""
         self._register(event)
-        if event.kind is Kind.OPAQUE and event.optimizer is None:
+        kind = event.kind
+        if kind is Kind.OPAQUE and event.optimizer is None:
             self.unknown_start = True  # it may have touched optimizers that have not been heard of yet
-        if event.kind is Kind.SCALER_CREATED:
+        if kind is Kind.SCALER_CREATED:
             self.made[event.scaler or ""] = event
             return
-        if event.kind in OF_NOBODY:
+        if kind in OF_NOBODY:
             yield Moment(event, _NO_LEDGER, _NO_CADENCE, {})
             return
         for total in self._totals(event):
-            known = self.totals.get(total, NO_TOTAL)
-            yield Moment(event, _NO_LEDGER, _NO_CADENCE, dict(self.last.setdefault(total, {})), name=total, total=known)
+            known, last = self.totals.get(total, NO_TOTAL), self.last.setdefault(total, {})
+            yield Moment(event, _NO_LEDGER, _NO_CADENCE, last, name=total, total=known)
             self.totals[total] = advance_total(known, event)
             self._remember(total, event)
         for optimizer in self._optimizers(event):
-            yield with_changes(
-                _NO_MOMENT, event=event, ledger=self.ledgers[optimizer], last=dict(self.last[optimizer]), name=optimizer
-            )
+            ledger = self.ledgers[optimizer]
+            yield with_changes(_NO_MOMENT, event=event, ledger=ledger, last=self.last[optimizer], name=optimizer)
+            self._reuse(optimizer, event)
             self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
             self._remember(optimizer, event)
+        unasked = kind in self.unasked
         for scheduler in self._schedulers(event):
-            yield with_changes(
-                _NO_MOMENT,
-                event=event,
-                cadence=self.cadences[scheduler],
-                last=dict(self.last[scheduler]),
-                of_scheduler=True,
-                name=scheduler,
-            )
+            cadence, last = self.cadences[scheduler], self.last[scheduler]
+            if not unasked:
+                yield with_changes(
+                    _NO_MOMENT, event=event, cadence=cadence, last=last, of_scheduler=True, name=scheduler
+                )
             self.cadences[scheduler] = advance_cadence(self.cadences[scheduler], event)
             self._remember(scheduler, event)
 
+    def amend(self, event: Event, amended: Event) -> None:
+        """Puts what has become known of a past event in its place."""
+        for name, last in self.last.items():
+            if any(one is event for one in last.values()):
+                self.last[name] = {kind: amended if one is event else one for kind, one in last.items()}
+
+    def _reuse(self, name: str, event: Event) -> None:
+        """The first step since the last erasure whose gradients a loss is added to."""
+        ledger, last = self.ledgers[name], self.last[name]
+        if event.kind is Kind.ZERO_GRAD and Kind.REUSED in last:
+            self.last[name] = {kind: one for kind, one in last.items() if kind is not Kind.REUSED}
+        elif event.kind is Kind.BACKWARD and ledger.used and not ledger.window.micro_steps:
+            self.last[name] = {Kind.REUSED: last[Kind.STEP], **last}
+
+    def relieve(self) -> None:
+        """A scheduler that another one of the same optimizer steps for was perhaps never meant to step in this run."""
+        moved = {self.drives[name] for name, cadence in self.cadences.items() if cadence.cadence_steps or cadence.told}
+        for name, cadence in self.cadences.items():
+            if self.drives[name] in moved:
+                self.cadences[name] = with_changes(cadence, told=max(cadence.told, 1))
+
     def _remember(self, name: str, event: Event) -> None:
-        """A step through the scaler is also the latest step, and so is a scheduler's that is told something."""
-        self.last[name][event.kind] = event
-        if event.kind in STEPS:
-            self.last[name][Kind.STEP] = event
-        elif event.kind is Kind.SCHEDULER_TOLD:
-            self.last[name][Kind.SCHEDULER_STEP] = event
+        """A step through the scaler is also the latest step, and so is a scheduler's that is told something.
+
+        Moments share what is remembered, so it is never changed in place.
+        """
+        last, kind = self.last[name], event.kind
+        if last.get(kind) is event:
+            return
+        self.last[name] = last = {**last, kind: event}
+        if kind in STEPS:
+            last[Kind.STEP] = event
+        elif kind is Kind.SCHEDULER_TOLD:
+            last[Kind.SCHEDULER_STEP] = event
 
     def _register(self, event: Event) -> None:
         if event.scheduler is not None and event.scheduler not in self.cadences:
@@ -112,8 +140,9 @@ class State:
             self.last[event.optimizer] = {}
         if event.optimizer is not None and event.scaler is not None and event.scheduler is None:
             self.scalers[event.optimizer] = event.scaler
-            if event.scaler in self.made:
-                self.last[event.optimizer][Kind.SCALER_CREATED] = self.made[event.scaler]
+            made, last = self.made.get(event.scaler), self.last[event.optimizer]
+            if made is not None and last.get(Kind.SCALER_CREATED) is not made:
+                self.last[event.optimizer] = {**last, Kind.SCALER_CREATED: made}
 
     def _totals(self, event: Event) -> list[str]:
         if event.total is not None:

@@ -30,15 +30,16 @@ class Window:
     one of its terms is not known. `lost`: micro-steps of this epoch whose gradients were erased before any step used
     them, since the last step. `tail`: micro-steps of an earlier epoch that wait in this window. `dropped`: micro-steps
     that an epoch left behind and that were erased afterwards. `lengths`: of the completed windows, epoch by epoch.
-    `zeros`: erasures in all; `steps`: optimizer steps in all, `unzeroed` of them since the last erasure, and
-    `restacked` of those came after a backward onto gradients that were already used. `late`: a loss that had been
-    back-propagated in this window was divided afterwards. `gate`: the gate of the last step that had one.
+    `zeros`: erasures since the first backward or step; `steps`: optimizer steps in all, `unzeroed` of them since the
+    last erasure, and `restacked` of those came after a backward onto gradients that were already used; `stacking`: the
+    last erasures in a row before which there were any such. `late`: a loss that had been back-propagated in this window
+    was divided afterwards. `gate`: the gate of the last step that had one.
     `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the
     last such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
     `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight of the last one.
     `averaged`: the places that took the weights into an average since the last step. `foreign`: since the last step or
     erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one of this
-    optimizer alone was added to them.
+    optimizer alone was added to them. `shortened`: what has been accumulated since then was clipped.
     """
 
     micro_steps: int = 0
@@ -53,6 +54,7 @@ class Window:
     steps: int = 0
     unzeroed: int = 0
     restacked: int = 0
+    stacking: int = 0
     late: bool = False
     gate: Gate | None = None
     erased: frozenset[Place] = frozenset()
@@ -64,6 +66,7 @@ class Window:
     averaged: frozenset[Place] = frozenset()
     foreign: bool = False
     joined: bool = False
+    shortened: bool = False
 
 
 NO_WINDOW = Window()
@@ -85,10 +88,14 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
         return with_changes(
             before,
             weights=tuple((place, None) for place, _ in before.weights),
+            erased=before.erased if kept else frozenset(),  # what was erased may have been put back
             averaged=before.averaged if kept else frozenset(),
             foreign=kept and before.foreign,
             joined=kept and before.joined,
+            shortened=kept and before.shortened,
         )
+    if event.kind is Kind.CLIP:
+        return with_changes(before, shortened=before.micro_steps > 0)
     if event.kind is Kind.PASS:
         return with_changes(before, foreign=True)
     if event.kind is Kind.AVERAGE:
@@ -177,6 +184,7 @@ def _step(before: Window, event: Event) -> Window:
         averaged=frozenset(),
         foreign=False,
         joined=False,
+        shortened=False,
     )
 
 
@@ -201,10 +209,12 @@ def _emptied(before: Window) -> Window:
         here=frozenset(),
         weights=(),
         tail=0,
-        zeros=before.zeros + 1,
+        zeros=before.zeros + bool(before.steps or before.micro_steps or before.zeros),
         unzeroed=0,
         restacked=0,
+        stacking=before.stacking + 1 if before.restacked else 0,
         late=False,
         foreign=False,
         joined=False,
+        shortened=False,
     )

@@ -13,19 +13,30 @@ FORMATS = {
     "full": "amplint.report.full",
     "concise": "amplint.report.concise",
     "json": "amplint.report.json_list",
+    "jsonl": "amplint.report.json_lines",
+    "sarif": "amplint.report.sarif",
+    "github": "amplint.report.github",
+    "gitlab": "amplint.report.gitlab",
+    "junit": "amplint.report.junit",
 }
+WITH_FIXES = frozenset({"full", "json", "jsonl", "sarif"})
+"""The formats that tell how a finding can be mended."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What there is to tell: findings in order, the texts they stand in, and whether colours may be used.
+    """What there is to tell: findings in order, and the texts they stand in, by file and cell (None: no cells).
 
-    `texts` are by file and cell, the cell None where there are none.
+    `colour`: colours may be used. `strict`: warnings fail too. `version` is amplint's own, empty if it is not known.
+    `unsafe`: unsafe fixes would be made too.
     """
 
     findings: tuple[Finding, ...]
     texts: Mapping[tuple[str, int | None], str] = field(default_factory=dict)
     colour: bool = False
+    strict: bool = False
+    version: str = ""
+    unsafe: bool = False
 
 
 def render(name: str, report: Report) -> str:

@@ -14,7 +14,8 @@ def render(report: Report) -> str:
 
 def _line(finding: Finding, colour: bool) -> str:
     head = severity(finding.severity, f"{finding.severity.value}[{finding.code}]", colour)
-    return f"{paint(position(finding), 'strong', colour)}: {head} {finding.message}"
+    live = f" [run: {finding.live.status}]" if finding.live else ""
+    return f"{paint(position(finding), 'strong', colour)}: {head} {finding.message}{live}"
 
 
 def position(finding: Finding) -> str:

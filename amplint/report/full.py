@@ -9,6 +9,7 @@ from amplint.report import Report
 from amplint.report.concise import position
 from amplint.report.paint import paint, severity
 from amplint.report.snippet import Mark, lines_of, shown_rows, snippet
+from amplint.report.summary import applicable
 
 NEAR = 30  # rows between a finding and an earlier event that still stand in one snippet
 
@@ -16,7 +17,7 @@ NEAR = 30  # rows between a finding and an earlier event that still stand in one
 def render(report: Report) -> str:
     """A paragraph for each finding, each followed by an empty line."""
     lines = {source: lines_of(text) for source, text in report.texts.items()}
-    paragraphs = (_paragraph(finding, lines, report.colour) for finding in report.findings)
+    paragraphs = (_paragraph(finding, lines, report) for finding in report.findings)
     return "".join("\n".join(paragraph) + "\n\n" for paragraph in paragraphs)
 
 
@@ -24,7 +25,8 @@ Source = tuple[str, int | None]
 """A file, and the cell of a notebook."""
 
 
-def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], colour: bool) -> list[str]:
+def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], report: Report) -> list[str]:
+    colour = report.colour
     kind = severity(finding.severity, f"{finding.severity.value}[{finding.code}]", colour)
     here = (finding.filename, finding.place.cell)
     near, far = _marks(finding)
@@ -34,7 +36,7 @@ def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], colour: 
     margin = " " * gutter
     bar = paint(f"{margin} |", "gutter", colour)
     told = [
-        f"{kind}: {paint(finding.message, 'strong', colour)}",
+        f"{kind}{_fixable(finding, report)}: {paint(finding.message, 'strong', colour)}",
         f"{paint(f'{margin}-->', 'gutter', colour)} {position(finding)}",
     ]
     for source, marks, head in parts:
@@ -43,7 +45,15 @@ def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], colour: 
             told += [bar, *body]
     if finding.advice:
         told += [bar, f"{paint(f'{margin} =', 'gutter', colour)} {paint('help', 'help', colour)}: {finding.advice}"]
+    if finding.live:
+        said = f"{paint('run', 'help', colour)}: {finding.live.status}: {finding.live.what}"
+        told += [f"{paint(f'{margin} =', 'gutter', colour)} {said}"]
     return told
+
+
+def _fixable(finding: Finding, report: Report) -> str:
+    """The mark of a finding that a run with `--fix` would mend."""
+    return f" {paint('[*]', 'help', report.colour)}" if applicable(finding, report.unsafe) else ""
 
 
 def _marks(finding: Finding) -> tuple[list[Mark], list[tuple[Source, Mark]]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from amplint.findings import Edit, Finding, Fix, Place, Witness
 from amplint.report import Report
+from amplint.report.links import rule_url
 
 
 def render(report: Report) -> str:
@@ -20,15 +21,21 @@ def as_json(finding: Finding) -> dict[str, Any]:
     return {
         "code": finding.code,
         "severity": finding.severity.value,
-        "message": "; ".join(filter(None, (finding.message, finding.advice))),
+        "message": said(finding),
         "filename": os.path.abspath(finding.filename),
         "cell": finding.place.cell,
         "location": _start(finding.place),
         "end_location": _end(finding.place),
         "fix": _fix(finding.fix),
-        "url": None,
+        "url": rule_url(finding.code),
         "witness": [_event(event) for event in finding.witness],
+        **({"live": {"status": finding.live.status, "what": finding.live.what}} if finding.live else {}),
     }
+
+
+def said(finding: Finding) -> str:
+    """What happens to the numbers, and what to do, in one line."""
+    return "; ".join(filter(None, (finding.message, finding.advice)))
 
 
 def _event(event: Witness) -> dict[str, Any]:

@@ -21,5 +21,10 @@ def severity(value: Severity, text: str, colour: bool) -> str:
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether to use colours: only on a terminal that knows them, and never against NO_COLOR (no-color.org)."""
+    """Whether to use colours: only on a terminal that knows them, or with FORCE_COLOR (force-color.org).
+
+    Never against NO_COLOR (no-color.org).
+    """
+    if environ.get("FORCE_COLOR") and not environ.get("NO_COLOR"):
+        return True
     return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"

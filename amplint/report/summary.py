@@ -4,19 +4,45 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from amplint.findings import Finding, Severity
 
 
-def summary(findings: Iterable[Finding]) -> str:
-    """What was found, in one line."""
+def summary(findings: Iterable[Finding], mended: Collection[Finding] = (), unsafe: bool = False) -> str:
+    """What was found, what was mended of it, and what could be; in one line or two. `unsafe`: with unsafe fixes."""
     found = list(findings)
+    fixed = f"Fixed {counted(len(mended), 'finding')}. " if mended else ""
     if not found:
-        return "All checks passed!"
+        return f"{fixed}All checks passed!"
     kinds = Counter(finding.severity for finding in found)
     parts = [counted(kinds[kind], kind.value) for kind in Severity if kinds[kind]]
-    return f"Found {' and '.join(parts)} in {counted(len({finding.filename for finding in found}), 'file')}."
+    total = f"{' and '.join(parts)} in {counted(len({finding.filename for finding in found}), 'file')}."
+    return "\n".join(
+        [f"{fixed}Left: {total}" if mended else f"Found {total}", *_lived(found), *_fixable(found, unsafe)]
+    )
+
+
+def _lived(found: list[Finding]) -> Iterator[str]:
+    """What a run said of the findings, where one was held against them."""
+    said = Counter(finding.live.status for finding in found if finding.live)
+    if said:
+        yield f"The run: {', '.join(f'{count} {status}' for status, count in sorted(said.items()))}."
+
+
+def _fixable(found: list[Finding], unsafe: bool) -> Iterator[str]:
+    """How many findings a run with `--fix` would mend."""
+    now = sum(applicable(finding, unsafe) for finding in found)
+    more = sum(applicable(finding, True) for finding in found) - now
+    if now:
+        yield f"[*] {now} fixable with the `--fix` option" + (f" ({more} more with `--unsafe-fixes`)." if more else ".")
+    elif more:
+        yield f"No safe fixes; {more} fixable with `--fix --unsafe-fixes`, which change the numbers of a run."
+
+
+def applicable(finding: Finding, unsafe: bool) -> bool:
+    """Whether a finding has a fix that may be made, unsafe ones where they are asked for."""
+    return finding.fix is not None and finding.fix.applicability in (("safe", "unsafe") if unsafe else ("safe",))
 
 
 def statistics(findings: Iterable[Finding]) -> str:

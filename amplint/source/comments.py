@@ -21,6 +21,8 @@ from amplint.findings import Finding, Place, Severity
 UNUSED, UNKNOWN = "unused-ignore", "unknown-ignore"
 
 _SPOKEN = re.compile(r"(?:^|(?<=\s))#\s*amplint:\s*(?P<text>.*)$")
+_NOQA = re.compile(r"#\s*noqa\s*:(?P<names>[^#]*)", re.IGNORECASE)
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _IGNORE = re.compile(r"(?P<verb>ignore-file|ignore)\s*(?:\[(?P<rules>[^\]]*)\](?:\s|$)|(?=$|--|#))")
 
 
@@ -43,10 +45,13 @@ class Ignore:
 
 @dataclass(frozen=True)
 class Comments:
-    """All that the comments of one file say: the ignores, and what could not be understood as one."""
+    """All that the comments of one file say: the ignores, what could not be understood as one, and the names that
+    `# noqa` comments give, which other linters misread and amplint does not obey.
+    """
 
     ignores: tuple[Ignore, ...] = ()
     unclear: tuple[tuple[Place, str], ...] = ()
+    foreign: tuple[tuple[Place, tuple[str, ...]], ...] = ()
 
 
 def comments_of(text: str) -> Comments:
@@ -60,7 +65,11 @@ def comments_of(text: str) -> Comments:
             statements[row] = statements[column] = range(row, column + 1)
     ignores: list[Ignore] = []
     unclear: list[tuple[Place, str]] = []
+    foreign: list[tuple[Place, tuple[str, ...]]] = []
     for row, column, comment in found:
+        if noqa := _NOQA.search(comment):
+            place = Place(row, column + noqa.start(), row, column + len(comment.rstrip()))
+            foreign.append((place, tuple(_ID.findall(noqa["names"]))))
         for spoken in _SPOKEN.finditer(comment):
             place = Place(row, column + spoken.start(), row, column + len(comment.rstrip()))
             ignore = _ignore(place, spoken["text"], column + spoken.start("text"), statements)
@@ -68,7 +77,12 @@ def comments_of(text: str) -> Comments:
                 ignores.append(ignore)
             else:
                 unclear.append((place, ignore))
-    return Comments(tuple(ignores), tuple(unclear))
+    return Comments(tuple(ignores), tuple(unclear), tuple(foreign))
+
+
+def statements_of(text: str) -> list[range]:
+    """The rows of each statement (a logical line), in order. Where the text is no longer Python, those before that."""
+    return [range(row, last + 1) for kind, row, last, _ in _tokens(text) if kind == "statement"]
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int, str]]:
@@ -170,6 +184,10 @@ def _idle_names(ignores: Iterable[Ignore], used: Used, filename: str, judged: Co
 def _unknown(comments: Comments, filename: str, known: Collection[str]) -> Iterable[Finding]:
     for place, why in comments.unclear:
         yield _about(filename, place, UNKNOWN, "this comment is not understood, and hides nothing", why)
+    for place, names in comments.foreign:
+        if meant := [name for name in names if name in known]:
+            why = f"`# noqa` hides nothing of amplint's, and other linters misread `{meant[0]}` in it"
+            yield _about(filename, place, UNKNOWN, why, f"write `# amplint: ignore[{', '.join(meant)}]`")
     for ignore in comments.ignores:
         for rule, place in ignore.rules or ():
             if rule not in known:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import LINE, TRAINING, blanks, deciding, tree_of
 
@@ -38,11 +38,8 @@ class Outline:
 
 def outline(path: str) -> Outline | None:
     """The outline of a file, None for what cannot be read or is no Python."""
-    try:
-        about = os.stat(path)
-    except OSError:
-        return None
-    return _outline(path, about.st_mtime_ns, about.st_size)
+    about = stamp(path)
+    return None if about is None else _outline(path, *about)
 
 
 @lru_cache(maxsize=512)
@@ -73,10 +70,12 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
 
     Most names that a file imports are such, and most files are long.
     """
+    about = stamp(path)
     try:
-        about = os.stat(path)
-        text = _text(path, about.st_mtime_ns, about.st_size)
-    except (OSError, Unreadable):
+        text = _text(path, *about) if about is not None else None
+    except Unreadable:
+        text = None
+    if text is None:
         return False
     if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
         return None
@@ -148,10 +147,17 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
     if not (bases or unit.decorator_list) and all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in unit.body):
         return True  # a class of settings
     text = found.text(unit)
-    if _ACTING.search(text) or (_LOSS.search(unit.name) and TRAINING.search(text)):
+    if _ACTING.search(text) or (_LOSS.search(unit.name) and TRAINING.search(text)) or _gives_loss(unit):
         return True
     every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))
     return any(_ACTING.search(found.text(above)) for above in every)
+
+
+def _gives_loss(unit: ast.ClassDef) -> bool:
+    """Whether an object of a class returns a loss when it is called."""
+    called = (node for node in unit.body if isinstance(node, ast.FunctionDef) and node.name in ("forward", "__call__"))
+    returned = (part.value for node in called for part in ast.walk(node) if isinstance(part, ast.Return) and part.value)
+    return any(_LOSS.search(ast.unparse(value)) for value in returned)
 
 
 def _is_literal(unit: Unit) -> bool:

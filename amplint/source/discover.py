@@ -2,7 +2,7 @@
 in order.
 
 What is found below a folder is subject to the usual excludes, to `exclude` and to git's ignore files. A path given by
-name never is.
+name is not, unless that is asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from amplint.source.gitignore import Ignores, chain_above, ignored, ignores_in
-from amplint.source.script import NOTEBOOK
+from amplint.source.languages import NOTEBOOK
 
 SUFFIXES = (".py", ".pyi", NOTEBOOK)
 # fmt: off
@@ -55,13 +55,21 @@ class _Folder:
 
 
 def discover(
-    paths: Iterable[str], excluded: Callable[[str], bool] = lambda path: False, root: str | None = None
+    paths: Iterable[str],
+    excluded: Callable[[str], bool] = lambda path: False,
+    root: str | None = None,
+    even_by_name: bool = False,
 ) -> Discovery:
-    """The files at and below the paths. `excluded` is asked about paths relative to `root`, with `/`."""
+    """The files at and below the paths. `excluded` is asked about paths relative to `root`, with `/`.
+
+    `even_by_name`: what is excluded is left out even where it is given by name, as hooks and editors do.
+    """
     walk = _Walk(excluded, os.path.realpath(root or os.curdir))
     folders: list[str] = []
     missing: list[str] = []
     for path in paths:
+        if even_by_name and walk.left_out(path):
+            continue
         if os.path.isdir(path):
             folders.append(path)
         elif os.path.exists(path):
@@ -145,6 +153,15 @@ class _Walk:
                 self.files.setdefault(os.path.join(folder.real, entry.name), file)
         elif os.path.isfile(entry.path):
             self.links.append((os.path.realpath(entry.path), file))
+
+    def left_out(self, path: str) -> bool:
+        """Whether a path, or a folder above it, would not have been found below the root."""
+        place = os.path.realpath(path)
+        while place.startswith(os.path.join(self.root, "")):
+            if os.path.basename(place) in NEVER_ENTERED or self.unwanted(place):
+                return True
+            place = os.path.dirname(place)
+        return False
 
     def unwanted(self, place: str) -> bool:
         """Whether `exclude` names this entry."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 
 from amplint.dialects import GOVERNS
+from amplint.source.asked import exists, is_file, is_folder
 from amplint.source.discover import shown
 
 LEVELS = 5
@@ -49,7 +50,7 @@ def _roots(folder: str) -> Iterator[str]:
     package = True
     for level in range(4 * LEVELS):
         inside = package
-        package = package and os.path.isfile(os.path.join(folder, "__init__.py"))
+        package = package and is_file(os.path.join(folder, "__init__.py"))
         if level < LEVELS or inside:
             yield folder
             yield os.path.join(folder, "src")
@@ -61,16 +62,16 @@ def _roots(folder: str) -> Iterator[str]:
 
 def _begins(folder: str) -> bool:
     """Whether a project begins here."""
-    return any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS)
+    return any(exists(os.path.join(folder, mark)) for mark in _MARKS)
 
 
 def _below(folder: str, parts: tuple[str, ...]) -> Found | None:
     """The module that the longest part of a name means below a folder; packages go before modules, as in Python."""
     for at, part in enumerate(parts):
         inner, module = os.path.join(folder, part), os.path.join(folder, f"{part}.py")
-        if not os.path.isfile(os.path.join(inner, "__init__.py")) and os.path.isfile(module):
+        if not is_file(os.path.join(inner, "__init__.py")) and is_file(module):
             return module, parts[at + 1 :]
-        if not os.path.isdir(inner):
+        if not is_folder(inner):
             return _package(folder, parts[at:])
         folder = inner
     return _package(folder, ())
@@ -78,4 +79,4 @@ def _below(folder: str, parts: tuple[str, ...]) -> Found | None:
 
 def _package(folder: str, rest: tuple[str, ...]) -> Found | None:
     file = os.path.join(folder, "__init__.py")
-    return (file, rest) if os.path.isfile(file) else None
+    return (file, rest) if is_file(file) else None

@@ -89,7 +89,8 @@ def _checked(text: str, cell: int) -> tuple[list[Moved], list[tuple[Place, str]]
     written = "\n".join(line for line, _ in moved)
     if tree_of(written) is not None:
         return moved, []
-    from amplint.source.parse import Unparsable, parse
+    from amplint.source.parse import parse
+    from amplint.source.reading import Unparsable
 
     check_brackets(written)
     try:

@@ -6,11 +6,13 @@ decoded or parsed. The words are those of the dialects, so a new dialect needs n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from amplint.dialects import WORDS
 
 COMMENT = b"amplint:"
+_NOQA = re.compile(rb"noqa\s*:[^\n]*[a-z]-[a-z]", re.IGNORECASE)
 
 
 def holds_training_words(data: bytes) -> bool:
@@ -25,8 +27,8 @@ def more_than_zeroing(text: str) -> bool:
 
 
 def holds_comment(data: bytes) -> bool:
-    """Whether the bytes may hold a comment that speaks to amplint."""
-    return COMMENT in data
+    """Whether the bytes may hold a comment that speaks to amplint, or one that was meant to."""
+    return COMMENT in data or ((b"noqa" in data or b"NOQA" in data) and _NOQA.search(data) is not None)
 
 
 def _needed(words: Iterable[str]) -> tuple[bytes, ...]:

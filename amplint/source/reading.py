@@ -20,6 +20,14 @@ class Unreadable(Exception):
         self.row = row
 
 
+class Unparsable(Exception):
+    """The text is not Python that LibCST understands. Rows and columns count from 1."""
+
+    def __init__(self, row: int, column: int, why: str) -> None:
+        super().__init__(f"{row}:{column}: {why}")
+        self.row, self.column, self.why = row, column, why
+
+
 def read(path: str, wanted: Callable[[bytes], bool], limit: int = LIMIT) -> bytes | None:
     """The bytes of a file that is wanted for what it holds, else None.
 

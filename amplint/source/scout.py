@@ -121,25 +121,51 @@ def deciding(tree: ast.Module) -> frozenset[str]:
     )
 
 
+_ACTS = re.compile(r"backward\(|\.step\(")
+_CALLED = re.compile(r"(\bself\.|\bcls\.|\.|\b)(\w+)\(")
+_EVERYBODY_S = frozenset("add call close eval fit forward get init load log main put reset run save setup test".split())
+"""Methods that so many objects have that a call of one says nothing, unless it is the object's own."""
+
+
 def blanks(tree: ast.Module, lines: list[str], told: frozenset[str]) -> Iterator[tuple[int, int, str]]:
-    """(first line, line after the last, indentation) of every function without a word of training in it."""
+    """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training
+    and calls no function of the file that leads to a backward or a step.
+    """
+    idle: dict[str, list[tuple[int, int, str]]] = {}
+    acting: set[str] = set()
+    for node in _functions(tree):
+        first, last = _rows(node)
+        text = "".join(lines[first:last])
+        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+        alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
+        if alone and node.name not in told and not TRAINING.search(text):
+            idle.setdefault(node.name, []).append((first, last, indent))
+        elif _ACTS.search(text):
+            acting.add(node.name)
+    called = {name: _calls(lines, places) for name, places in idle.items()} if acting else {}
+    while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
+        acting |= leading
+    yield from (place for name, places in idle.items() if name not in acting for place in places)
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions of a module and the methods of its classes, but not what is defined inside of them."""
     stack: list[ast.AST] = [tree]
     while stack:
-        node = stack.pop()
-        for child in ast.iter_child_nodes(node):
+        for child in ast.iter_child_nodes(stack.pop()):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found = _blank(child, lines) if child.name not in told else None
-                if found is not None:
-                    yield found
+                yield child
             elif isinstance(child, (ast.ClassDef, ast.If, ast.Try)):
                 stack.append(child)
 
 
-def _blank(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> tuple[int, int, str] | None:
+def _calls(lines: list[str], places: list[tuple[int, int, str]]) -> set[str]:
+    """The names of what some functions call; of what many objects have, only what is called on `self`."""
+    text = "".join("".join(lines[first:last]) for first, last, _ in places)
+    return {name for owner, name in _CALLED.findall(text) if owner != "." or name not in _EVERYBODY_S}
+
+
+def _rows(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
+    """The first line of a function with its decorators, counted from 0, and the line after its last."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
-    last = node.end_lineno or node.lineno
-    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    alone = lines[first].lstrip().startswith(("def ", "async ", "@")) and last - first > 3
-    if not alone or TRAINING.search("".join(lines[first:last])):
-        return None
-    return first, last, indent
+    return first, node.end_lineno or node.lineno

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from amplint.findings import Edit, Finding, Fix, Place, TrainingLoop
-from amplint.source.reading import decoded
-
-NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True)
@@ -61,18 +58,3 @@ class Script:
 
     def _fix(self, fix: Fix) -> Fix:
         return replace(fix, edits=tuple(Edit(self.place(edit.place), edit.content) for edit in fix.edits))
-
-
-def is_notebook(filename: str) -> bool:
-    """Whether a file of that name is read as a notebook."""
-    return filename.endswith(NOTEBOOK)
-
-
-def script_of(data: bytes, filename: str) -> Script:
-    """The Python of a file. Raises Unreadable."""
-    if is_notebook(filename):
-        from amplint.source.notebooks import notebook_of
-
-        return notebook_of(data)
-    text = decoded(data)
-    return Script(text, {None: text})

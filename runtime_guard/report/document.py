@@ -9,6 +9,7 @@ import torch
 
 from amplint.protocol.events import Site
 from runtime_guard import measured
+from runtime_guard.report.reached import reached
 from runtime_guard.report.terminal import confirmed
 from runtime_guard.violations import Violation
 
@@ -21,6 +22,8 @@ SCHEMA = 1
 def document(of: guard) -> dict[str, Any]:
     """Everything that was seen, as plain values."""
     recorder, tally = of.recorder, of.recorder.tally
+    recorder.ranks.look()
+    unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
     counted = {
@@ -32,18 +35,20 @@ def document(of: guard) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "torch": torch.__version__,
-        "world_size": _world_size(),
+        "world_size": recorder.ranks.world_size,
         "mode": of.mode,
-        "violations": [_violation(one, functions) for one in of.violations],
+        "violations": [_violation(one, functions, recorder.ranks.rank) for one in of.violations],
         "windows": counted,
         "optimizers": numbers.get("optimizers", [{"name": name} for name in tally.optimizers.values()]),
         "scalers": numbers.get("scalers", []),
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
-        "not_covered": list(dict.fromkeys([*tally.not_covered, *numbers.get("not_covered", ())])),
+        "not_covered": list(dict.fromkeys([*tally.not_covered, *numbers.get("not_covered", ()), *unheard])),
+        "rules": of.rules,
+        "files": reached(recorder.sites.code_of),
         "confirmed": confirmed(of, of.violations),
         "timeline": [
             {**line, "optimizer": _named(line["optimizer"], tally.optimizers)}
-            for line in recorder.timelines.as_json(functions)
+            for line in recorder.course.timelines.as_json(functions)
         ],
         "curves": _curves(series),
     }
@@ -54,7 +59,7 @@ def _named(name: str, kinds: dict[str, str]) -> str:
     return name.replace("optimizer", kinds.get(name, "optimizer"), 1)
 
 
-def _violation(one: Violation, functions: dict[Site, str]) -> dict[str, Any]:
+def _violation(one: Violation, functions: dict[Site, str], rank: int) -> dict[str, Any]:
     first = one.previous[0] if one.previous else None
     return {
         "code": one.code,
@@ -66,7 +71,7 @@ def _violation(one: Violation, functions: dict[Site, str]) -> dict[str, Any]:
         "witness": [{"event": earlier.event, **_place(earlier.site, functions)} for earlier in one.previous],
         "window": one.window,
         "count": one.count,
-        "rank": _rank(),
+        "rank": rank,
     }
 
 
@@ -81,13 +86,3 @@ def _curves(series: dict[str, Any]) -> dict[str, dict[str, Any]]:
         owner, _, curve = name.rpartition("/")
         found.setdefault(curve, {})[owner] = [list(point) for point in points]
     return found
-
-
-def _world_size() -> int:
-    spread = torch.distributed.is_available() and torch.distributed.is_initialized()
-    return torch.distributed.get_world_size() if spread else 1
-
-
-def _rank() -> int:
-    spread = torch.distributed.is_available() and torch.distributed.is_initialized()
-    return torch.distributed.get_rank() if spread else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amplint.analysis import findings_of
 from amplint.catalogue import RULES
 from amplint.catalogue.examples import Example
+from amplint.catalogue.rule import Tier
 
 
 def expected(example: Example) -> list[str]:
@@ -23,9 +24,14 @@ def missed(example: Example) -> list[str]:
 
 
 def told(example: Example) -> list[str]:
-    """Every finding in the same form; two findings of one rule in one row are two."""
-    found = findings_of(example.source, "example.py")
+    """Every finding in the same form; two findings of one rule in one row are two. Opt-in rules are asked by a mark."""
+    asked = {rule for mark in ("expect", "missed") for rule, _ in example.marked(mark)}
+    found = findings_of(example.source, "example.py", noisy="opt-in" in example.words or any(map(_is_noisy, asked)))
     return _in_words(example, [(finding.code, finding.place.row) for finding in found])
+
+
+def _is_noisy(name: str) -> bool:
+    return name in RULES and RULES[name].reading_tier is Tier.OPT_IN
 
 
 def _needs_a_run(name: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import re
 
 from amplint.findings import Finding, Place, Severity, Witness
-from amplint.source.parse import Unparsable
+from amplint.source.reading import Unparsable
 
 PLANTS = {"clip_grad_norm_": "clip-before-unscale", "unscale_": "repeated-unscale"}
 

@@ -38,7 +38,8 @@ def test_rule_knows_what_amplint_says_of_files_and_comments(amplint):
 
 
 def test_rule_shows_a_page_in_three_formats(amplint):
-    assert amplint("rule", "clip-before-unscale").out.startswith("clip-before-unscale: clipping rule, error\n")
+    told = amplint("rule", "clip-before-unscale").out
+    assert told.startswith("clip-before-unscale: clipping rule, error, with a safe fix\n")
     markdown = amplint("rule", "clip-before-unscale", "--output-format", "markdown").out
     assert markdown.startswith("# clip-before-unscale\n")
     page = json.loads(amplint("rule", "clip-before-unscale", "--output-format", "json").out)
@@ -64,6 +65,40 @@ def test_output_file_takes_all_that_stdout_would_have_got(amplint, write, projec
     ended = amplint("--output-format", "json", "--output-file", "report.json")
     assert (ended.code, ended.out) == (1, "")
     assert (project / "report.json").read_text() == told.out
+
+
+def test_several_reports_each_go_to_a_file_of_their_own(amplint, write, project):
+    write({"train.py": BAD})
+    told = amplint("--output-format", "concise").out
+    ended = amplint(
+        "--output-format", "sarif:out.sarif", "--output-format", "junit:o.xml", "--output-format", "concise"
+    )
+    assert (ended.code, ended.out) == (1, told)
+    assert json.loads((project / "out.sarif").read_text())["version"] == "2.1.0"
+    assert "<testsuites" in (project / "o.xml").read_text()
+
+
+def test_reports_that_exclude_each_other_are_refused(amplint, monkeypatch):
+    assert "cannot both go to stdout" in amplint("--output-format", "json", "--output-format", "sarif").err
+    assert "is for one report" in amplint("--output-format", "json:a", "--output-file", "b").err
+    assert "did you mean `sarif`?" in amplint("--output-format", "sarf").err
+    monkeypatch.setenv("AMPLINT_OUTPUT_FORMAT", "yaml")
+    ended = amplint()
+    assert (ended.code, "AMPLINT_OUTPUT_FORMAT is `yaml`" in ended.err) == (2, True)
+
+
+def test_the_environment_names_a_format_that_the_command_line_overrides(amplint, write, monkeypatch):
+    write({"train.py": BAD})
+    monkeypatch.setenv("AMPLINT_OUTPUT_FORMAT", "json")
+    assert json.loads(amplint().out)
+    assert amplint("--output-format", "concise").out.startswith("train.py:2:1: ")
+
+
+def test_colours_are_used_where_they_are_asked_for(amplint, write):
+    write({"train.py": BAD})
+    assert "\x1b" in amplint("--color", "always").out
+    assert "\x1b" not in amplint("--color", "never").out
+    assert "\x1b" not in amplint().out
 
 
 def test_json_is_pure_even_if_nothing_is_found(amplint, write):

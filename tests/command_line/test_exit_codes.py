@@ -69,7 +69,7 @@ def test_an_interrupt_is_130(amplint, write):
     [
         (["--selct", "x"], "unrecognized arguments: --selct"),
         (["--jobs", "0"], "--jobs: must be a whole number from 1"),
-        (["--output-format", "xml"], "invalid choice: 'xml'"),
+        (["--output-format", "xml"], "no format is called `xml`"),
         (["--select", "clip-before-unscal"], "did you mean `clip-before-unscale`?"),
         (["--ignore", "no such thing"], "--ignore: no rule or family is called `no such thing`"),
         (["--extend-select", "Clip_Before_Unscale"], "did you mean `clip-before-unscale`?"),
@@ -77,7 +77,7 @@ def test_an_interrupt_is_130(amplint, write):
         (["--config", "nosuch.toml"], "nosuch.toml: No such file"),
         (["-", "train.py"], "cannot be given together with other paths"),
         (["--stdin-filename", "a.py", "train.py"], 'needs "-"'),
-        (["--output-file", "nosuch/report.txt"], "--output-file nosuch/report.txt: No such file"),
+        (["--output-file", "nosuch/report.txt"], "nosuch/report.txt cannot be written: No such file"),
         (["rule", "clip-before-unscal"], "did you mean `clip-before-unscale`?"),
     ],
 )

@@ -101,6 +101,15 @@ def test_an_unknown_rule_is_a_finding_with_a_suggestion(amplint, write):
     assert "did you mean `clip-before-unscale`?" in ended.out
 
 
+def test_noqa_with_the_name_of_a_rule_hides_nothing_and_is_told_so(amplint, told, write):
+    write({"train.py": "loss.backward()\nclip_grad_norm_(p)  # noqa: E501, clip-before-unscale\n"})
+    out = amplint().out
+    assert "error[clip-before-unscale]" in out
+    assert "write `# amplint: ignore[clip-before-unscale]`" in out
+    assert told("x = 1  # NOQA : missing-step\n") == ["1 unknown-ignore"]
+    assert told("clip_grad_norm_(autocast)  # noqa\nx = 1  # noqa: E501 some-thing\n") == ["1 clip-before-unscale"]
+
+
 @pytest.mark.parametrize("comment", ["ignore[]", "ignore clip-before-unscale", "ignore[clip", "ingore", "ignores", ""])
 def test_a_comment_that_is_not_understood_is_a_finding_and_hides_nothing(told, comment):
     told_here = told(f"clip_grad_norm_(autocast)  # amplint: {comment}\n")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from amplint.keys import KEYS
 from amplint.selection import Selection, requests
 
 DEFAULT = Selection().requests
@@ -44,6 +45,14 @@ def test_the_more_exact_selector_wins(codes, configured):
     assert codes("--select", "clip-before-unscale", "--ignore", "clipping") == ["clip-before-unscale"]
     assert codes("--select", "ALL", "--ignore", "clip-before-unscale") == ALL_THREE[1:]
     assert codes("--select", "clip-before-unscale", "--ignore", "clip-before-unscale") == []
+
+
+@pytest.mark.parametrize("select", [["scheduler-on-skipped-step"], ["ALL"]])
+def test_a_rule_that_is_noisy_without_a_run_speaks_when_it_is_asked(select):
+    rules = Selection(requests(select, (), (), DEFAULT)).rules("train.py")
+    assert "scheduler-on-skipped-step" in rules
+    assert "scheduler-on-skipped-step" not in Selection().rules("train.py")
+    assert "scheduler-on-skipped-step" not in Selection(requests(["scheduler"], (), (), DEFAULT)).rules("train.py")
 
 
 @pytest.mark.usefixtures("two_more_rules")
@@ -148,3 +157,62 @@ def test_a_setting_that_is_wrong_is_one_line_that_names_file_and_key(amplint, co
 def test_a_named_file_without_settings_for_amplint_is_an_error(amplint, write):
     write({"other.toml": "[tool.ruff]\n"})
     assert "there is no [tool.amplint] in it" in amplint("--config", "other.toml").err
+
+
+def test_what_is_excluded_is_left_out_by_name_too_if_that_is_asked_for(codes, configured):
+    configured('exclude = ["src/*"]', **{"src/train.py": BAD, "venv/train.py": BAD})
+    assert codes("src/train.py", "venv/train.py") == ALL_THREE * 2
+    assert codes("--force-exclude", "src/train.py", "venv/train.py", "src") == []
+    configured('extend-exclude = ["src/*"]\nforce-exclude = true', **{"src/train.py": BAD})
+    assert codes("src/train.py") == []
+
+
+def test_the_command_line_replaces_what_is_excluded_or_adds_to_it(codes, configured):
+    configured('exclude = ["train.py"]', **{"src/new.py": BAD, "src/old.py": BAD})
+    assert codes("--exclude", "src") == ALL_THREE
+    assert codes("--extend-exclude", "new.py") == ALL_THREE
+
+
+def test_a_configuration_may_stand_on_another(amplint, codes, configured, write):
+    write({"all.toml": '[tool.amplint]\nstrict = true\nselect = ["repeated-unscale"]\nextend = "below.toml"\n'})
+    write({"below.toml": '[tool.amplint]\nexclude = ["old"]\nselect = ["scheduler"]\n'})
+    configured('extend = "all.toml"', **{"old/train.py": BAD})
+    assert codes() == ["repeated-unscale"]
+    write({"all.toml": '[tool.amplint]\nextend = "pyproject.toml"\n'})
+    assert "`extend` leads back to this file" in amplint().err
+    configured('extend = "nosuch.toml"')
+    assert "nosuch.toml: No such file" in amplint().err
+
+
+def test_the_configuration_names_the_format(amplint, configured):
+    configured('output-format = "json"')
+    assert amplint().out.startswith("[")
+    assert amplint("--output-format", "concise").out.startswith("train.py:")
+    configured('output-format = "sarf"')
+    assert "there is no format `sarf`; did you mean `sarif`?" in amplint().err
+
+
+def test_files_and_settings_are_shown_instead_of_checked(amplint, configured):
+    configured('exclude = ["old"]\nignore = ["clipping"]', **{"src/a.py": BAD, "old/b.py": BAD})
+    assert amplint("--show-files") == (0, "src/a.py\ntrain.py\n", "")
+    assert amplint("--show-files", "nosuch").code == 2
+    ended = amplint("--show-settings")
+    assert ended.code == 0
+    assert "configuration: pyproject.toml\n" in ended.out
+    assert "exclude: old\n" in ended.out
+    assert "  repeated-unscale\n" in ended.out
+    assert "clip-before-unscale" not in ended.out
+
+
+def test_config_tells_every_key(amplint, configured):
+    told = amplint("config").out
+    assert len(told.splitlines()) == len(KEYS)
+    assert amplint("config", "strict").out == "strict  Warnings fail too. strict = true\n"
+    assert "did you mean `select`?" in amplint("config", "selct").err
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_example_of_every_key_is_right(amplint, configured, key):
+    configured(f"{key} = {KEYS[key].example}")
+    err = amplint().err
+    assert "`" not in err or key in ("extend", "baseline")

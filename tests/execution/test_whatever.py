@@ -14,7 +14,7 @@ from amplint.analysis import findings_of
 from amplint.catalogue import RULES
 from amplint.catalogue.examples import examples
 from amplint.findings import Finding
-from amplint.source.parse import Unparsable
+from amplint.source.reading import Unparsable
 
 ROOT = Path(__file__).parents[2]
 CASES = sorted(ROOT.glob("tests/cases/*.md"))

@@ -111,3 +111,21 @@ def test_after_the_last_step_of_all_the_one_that_stepped_last_is_fed():
 def test_a_clip_for_an_optimizer_that_never_steps_is_nobodys():
     assert told(at(Kind.CLIP, 1, "old"), back(2), step(3, "new")) == [(2, "new")]
     assert told(at(Kind.CLIP, 1, "old"), back(2)) == [(1, "old"), (2, "old")]  # nobody steps: there is only that one
+
+
+def test_a_clip_misses_what_the_last_backward_feeds_if_it_is_for_another_optimizer():
+    phase = [back(1), at(Kind.CLIP, 2, "g"), at(Kind.MISSED_CLIP, 2, "d"), step(3, "d"), back(4), step(5, "g")]
+    assert (2, "d") in told(*phase, *phase)
+
+
+def test_a_clip_that_one_of_the_fed_is_given_misses_nobody():
+    assert told(back(1), at(Kind.CLIP, 2, "g"), at(Kind.MISSED_CLIP, 2, "d"), step(3, "d"), step(4, "g")) == [
+        (1, "d"),
+        (1, "g"),
+        (2, "g"),
+    ]
+
+
+def test_a_clip_misses_nobody_before_a_backward_or_where_one_optimizer_steps():
+    assert (2, "d") not in told(at(Kind.MISSED_CLIP, 2, "d"), back(1), step(3, "d"), back(4), step(5, "g"))
+    assert told(back(1), at(Kind.MISSED_CLIP, 2, "d"), step(3, "d")) == [(1, "d")]

@@ -17,8 +17,8 @@ TREES = sorted(path for path in (Path(__file__).parent / "trees").iterdir() if p
 FILES = sorted(file for tree in TREES for file in tree.rglob("*.py"))
 
 
-def told(capsys: pytest.CaptureFixture[str], *paths: Path) -> list[tuple[str, int, str]]:
-    main(["--isolated", "--no-cache", "--output-format", "json", *map(str, paths)])
+def told(capsys: pytest.CaptureFixture[str], *paths: Path, jobs: str = "1") -> list[tuple[str, int, str]]:
+    main(["--isolated", "--no-cache", "--output-format", "json", "--jobs", jobs, *map(str, paths)])
     found = json.loads(capsys.readouterr().out)
     return sorted((finding["filename"], finding["location"]["row"], finding["code"]) for finding in found)
 
@@ -40,3 +40,8 @@ def test_what_is_marked_in_a_tree_is_found_and_nothing_else(tree, capsys):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_a_file_by_itself_is_told_the_same(file, capsys):
     assert told(capsys, file) == marked(file)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_neither_the_order_of_files_nor_the_number_of_processes_matters(jobs, capsys):
+    assert told(capsys, *reversed(FILES), jobs=jobs) == marked(*FILES)

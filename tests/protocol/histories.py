@@ -63,6 +63,7 @@ windows = st.builds(
     steps=_counts,
     unzeroed=_counts,
     restacked=_counts,
+    stacking=_counts,
     late=st.booleans(),
     gate=_gates,
 )
@@ -74,6 +75,7 @@ ledgers = st.builds(
     used=st.booleans(),
     crossed=st.booleans(),
     led_by_clip=st.booleans(),
+    missed=st.booleans(),
     fresh=st.booleans(),
     factors=_factors,
     algorithm=st.none() | st.just("Adam"),

@@ -136,3 +136,46 @@ def test_a_ledger_knows_the_scaler_of_the_last_steps_and_where_it_was_made():
     assert after(*steps[:2]).scaler_steps == 2
     assert after(*steps).scaler_steps == 1
     assert after(*steps, of(Kind.CREATE, optimizer="sgd")).maker == ()
+
+
+@pytest.mark.parametrize(
+    ("history", "missed"),
+    [
+        ([PLAIN, of(Kind.MISSED_CLIP)], True),
+        ([PLAIN, of(Kind.MISSED_CLIP), CLIP], True),
+        ([PLAIN, of(Kind.MISSED_CLIP), PLAIN], False),
+        ([PLAIN, of(Kind.MISSED_CLIP), STEP], False),
+        ([PLAIN, of(Kind.MISSED_CLIP), ZERO], False),
+        ([PLAIN, of(Kind.MISSED_CLIP), OPAQUE], False),
+        ([PLAIN, CLIP], False),
+    ],
+)
+def test_gradients_that_a_clip_has_missed(history, missed):
+    assert after(*history).missed is missed
+
+
+def by(**parts):
+    return of(Kind.DIVIDE, **parts)
+
+
+def loss(**parts):
+    return of(Kind.BACKWARD, scaled=False, **parts)
+
+
+@pytest.mark.parametrize(
+    ("history", "scale"),
+    [
+        ([loss(factors=frozenset({"s"})), by(factors=frozenset({"s"}))], "s"),
+        ([loss(factors=frozenset({"s"})), by(factors=frozenset({"t"}))], None),
+        ([loss(weight=1024.0), by(weight=1 / 1024)], "1024"),
+        ([loss(weight=1024.0), by(weight=1 / 1024), by(weight=1 / 3)], "1024"),
+        ([loss(weight=1.0), by(weight=1 / 1024)], None),
+        ([loss(weight=None), by(weight=1 / 1024)], None),
+        ([loss(weight=8.0), by(weight=1 / 8)], None),
+        ([loss(weight=1000.0), by(weight=1 / 1000)], None),
+        ([loss(factors=frozenset({"s"})), by(factors=frozenset({"s"})), PLAIN], None),
+        ([loss(factors=frozenset({"s"})), by(factors=frozenset({"s"})), ZERO], None),
+    ],
+)
+def test_a_scale_by_hand_that_is_taken_out_again(history, scale):
+    assert after(*history).unscaled_by == scale

@@ -1,5 +1,7 @@
 """A whole run: who is registered, who is shown a moment, and that everybody is advanced."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,7 +54,8 @@ def test_a_step_through_the_scaler_is_the_latest_step_too():
 
 
 def test_an_event_of_one_optimizer_does_not_touch_another():
-    state, _ = fed(of(Kind.BACKWARD, optimizer="a"), of(Kind.ZERO_GRAD, optimizer="b"))
+    backward = [of(Kind.BACKWARD, optimizer=name) for name in ("a", "b")]
+    state, _ = fed(*backward, of(Kind.ZERO_GRAD, optimizer="b"))
     assert state.ledgers["a"].grads is Grads.PLAIN
     assert state.ledgers["b"].window.zeros == 1
 
@@ -161,3 +164,45 @@ def test_where_a_scaler_was_made_is_at_hand_once_it_serves_an_optimizer():
     _, (first, second) = fed(made, step, of(Kind.END))
     assert first.last == {Kind.SCALER_CREATED: made}
     assert second.last[Kind.SCALER_CREATED] is made
+
+
+def test_the_step_whose_gradients_are_added_to_is_the_first_since_the_last_erasure():
+    back, zero = of(Kind.BACKWARD, 1, optimizer="sgd"), of(Kind.ZERO_GRAD, 9, optimizer="sgd")
+    first, second = (of(Kind.STEP, row, optimizer="sgd") for row in (2, 3))
+    _, moments = fed(back, first, back, second, back, zero, back)
+    named = [moment.last.get(Kind.REUSED) for moment in moments]
+    assert named == [None, None, None, first, first, first, None]
+
+
+def test_a_step_that_meets_no_gradients_uses_none():
+    step, back = of(Kind.STEP, optimizer="sgd"), of(Kind.BACKWARD, optimizer="sgd")
+    assert not after(step, back).used
+    assert after(back, step).used
+
+
+def test_what_becomes_known_of_a_past_event_takes_its_place_in_later_moments_alone():
+    step, back = of(Kind.STEP, 1, optimizer="sgd"), of(Kind.BACKWARD, 2, optimizer="sgd")
+    elsewhere = of(Kind.STEP, 3, optimizer="adam")
+    state, _ = fed(step, elsewhere)
+    (before,) = state.moments(back)
+    amended = replace(step, detail={"skipped": "yes"})
+    state.amend(step, amended)
+    (later,) = state.moments(back)
+    assert before.last[Kind.STEP] is step
+    assert later.last[Kind.STEP] is amended
+    assert state.last["adam"] == {Kind.STEP: elsewhere}
+
+
+def test_a_scheduler_whose_optimizer_has_another_that_steps_was_told_something():
+    made = [of(Kind.CREATE, optimizer="sgd", scheduler=name) for name in ("idle", "stepped")]
+    other = of(Kind.CREATE, optimizer="adam", scheduler="alone")
+    state, _ = fed(*made, other, of(Kind.SCHEDULER_STEP, optimizer="sgd", scheduler="stepped"))
+    state.relieve()
+    assert {name: cadence.told for name, cadence in state.cadences.items()} == {"idle": 1, "stepped": 1, "alone": 0}
+
+
+def test_kinds_of_which_nobody_asks_advance_a_scheduler_unseen():
+    made = of(Kind.CREATE, optimizer="sgd", scheduler="cosine")
+    state, moments = fed(made, of(Kind.BACKWARD, optimizer="sgd"), unasked={Kind.BACKWARD})
+    assert (Kind.BACKWARD, True) not in named(moments)
+    assert state.cadences["cosine"].passed[0] == 1

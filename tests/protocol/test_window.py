@@ -142,3 +142,11 @@ PASS, OWN = of(Kind.PASS, 8), of(Kind.BACKWARD, 9, alone=True)
 )
 def test_gradients_that_a_loss_left_on_its_way_are_known_until_they_are_used_or_erased(history, foreign, joined):
     assert (window(*history).foreign, window(*history).joined) == (foreign, joined)
+
+
+def test_erasures_before_which_used_gradients_were_added_to_are_counted_in_a_row():
+    back, step, zero = of(Kind.BACKWARD), of(Kind.STEP), of(Kind.ZERO_GRAD)
+    stacked = (back, step, back, step, zero)
+    assert after(*stacked).window.stacking == 1
+    assert after(*stacked, *stacked).window.stacking == 2
+    assert after(*stacked, *stacked, back, step, zero).window.stacking == 0

@@ -1,4 +1,4 @@
-"""The documented example, live: the same three rules as the linter's, each with the place and what led to it."""
+"""The documented example, live: the same rules as the linter's, each with the place and what led to it."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from amplint.analysis import findings_of
-from amplint.findings import Severity
 from tests.runtime.forked import run_module
 
 ROOT = Path(__file__).parents[2]
@@ -39,12 +38,12 @@ def mended(folder, changes):
     return script
 
 
-def test_the_same_three_rules_with_two_places_each(tmp_path):
+def test_the_same_three_mistakes_and_the_tail_with_two_places_each(tmp_path):
     report, _ = run(SCRIPT, tmp_path)
-    live = {(one["code"], one["site"]["line"]) for one in report["violations"]}
+    live = {(one["code"], one["site"]["line"], one["severity"]) for one in report["violations"]}
     found = findings_of(SCRIPT.read_text(encoding="utf-8"), "train.py")
-    assert live == {(one.code, one.place.row) for one in found if one.severity is Severity.ERROR}
-    assert len(live) == 3
+    assert live == {(one.code, one.place.row, one.severity.value) for one in found}
+    assert sum(severity == "error" for _, _, severity in live) == 3
     assert all(one["previous"]["line"] != one["site"]["line"] for one in report["violations"])
     assert {one["site"]["function"] for one in report["violations"]} == {"train_one_epoch"}
 
@@ -63,7 +62,7 @@ def test_without_the_clip_the_ledger_too_gives_the_window(tmp_path):
     script = mended(tmp_path, {"        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n": ""})
     report, _ = run(script, tmp_path)
     assert report["optimizers"][0]["weight_sum"]["ledger"]["last"] == pytest.approx(4, rel=1e-5)
-    assert [one["code"] for one in report["violations"]] == ["missing-loss-division"]
+    assert [one["code"] for one in report["violations"]] == ["missing-loss-division", "dropped-tail-window"]
 
 
 def test_the_mended_script_is_confirmed(tmp_path):
@@ -73,3 +72,13 @@ def test_the_mended_script_is_confirmed(tmp_path):
     assert "clipped after unscale_" in done.stderr
     assert "CosineAnnealingLR once per update" in done.stderr
     assert "0 steps skipped by the scaler" in done.stderr
+
+
+def test_the_timeline_and_the_norms_are_those_of_the_run(tmp_path):
+    report, _ = run(SCRIPT, tmp_path)
+    steps = [event["micro_step"] for event in report["timeline"][0]["events"] if event["event"] == "scaler_step"]
+    assert steps == [4]
+    (norms,) = report["curves"]["gradient_norm"].values()
+    windows = [at for at, _ in norms]
+    assert len(windows) == len(set(windows))
+    assert all(0 < norm < 100 for _, norm in norms), "without the loss scale, which is 65536"

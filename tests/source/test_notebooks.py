@@ -8,9 +8,9 @@ import pytest
 from amplint.findings import Place
 from amplint.source import notebooks
 from amplint.source.ipython import plain
+from amplint.source.languages import script_of
 from amplint.source.notebooks import notebook_of
 from amplint.source.reading import LIMIT, Unreadable
-from amplint.source.script import script_of
 from tests.source.cells import PYTHON, code, markdown, notebook
 
 

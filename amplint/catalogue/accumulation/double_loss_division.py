@@ -63,6 +63,7 @@ what the framework will divide: `loss = loss_sum * N / tokens`.
 - `deepspeed/runtime/engine.py` of deepspeed 0.19, `backward`
 """
 
+from amplint.catalogue.remedy import Undivide, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import divided_before_an_engine, divided_by_both, twice_words
 from amplint.protocol.events import STEPS, Kind
@@ -77,4 +78,8 @@ RULE = Rule(
     because=((Kind.STEP, "stepped here"),),
     words=twice_words,
     hides=("wrong-loss-divisor", "step-per-micro-step"),
+    remedy=unsafe(
+        "leave the division to the framework: the gradient becomes {n} times what it was",
+        Undivide(),
+    ),
 )

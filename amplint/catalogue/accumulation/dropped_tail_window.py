@@ -71,10 +71,10 @@ must reset a counter.
 
 from amplint.catalogue.amounts import (
     at_least,
+    left_by_an_index,
     left_over_again,
     longer_than_before,
     not_on_purpose,
-    of_an_index,
     tail_words,
 )
 from amplint.catalogue.rule import Condition, Rule, Tier
@@ -87,11 +87,14 @@ RULE = Rule(
     when=(
         Condition(Kind.ZERO_GRAD, tail=at_least(1), also=not_on_purpose),
         Condition(STEPS, tail=at_least(1), also=longer_than_before),
-        Condition(Kind.END, tail=at_least(1), also=of_an_index),
+        Condition(Kind.END, also=left_by_an_index),
         Condition(Kind.END, also=left_over_again),
     ),
     place=Kind.STEP,
     at_gate=True,
-    because=((Kind.EPOCH_END, "the epoch ends with micro-batches left over"), (Kind.ZERO_GRAD, "erased here")),
+    because=(
+        (Kind.EPOCH_END, "the epoch ends with micro-batches left over"),
+        (Kind.ZERO_GRAD, "gradients are zeroed here"),
+    ),
     words=tail_words,
 )

@@ -56,6 +56,7 @@ this is a warning.
 """
 
 from amplint.catalogue.amounts import after_a_short_first, at_least, in_the_first_epoch, window_words
+from amplint.catalogue.remedy import CountFromOne, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -70,4 +71,8 @@ RULE = Rule(
     because=((Kind.BACKWARD, "the first micro-batch alone"),),
     milder=in_the_first_epoch,
     words=window_words,
+    remedy=safe(
+        "count the micro-steps that are done",
+        CountFromOne(),
+    ),
 )

@@ -57,6 +57,7 @@ only `div_` works in place. Then multiply back for the log, on a detached copy.
 """
 
 from amplint.catalogue.amounts import undivided, window_words
+from amplint.catalogue.remedy import Delete, Divide, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -70,4 +71,11 @@ RULE = Rule(
     because=((Kind.LOSS_DIVIDED, "the division comes too late here"),),
     words=window_words,
     hides=("missing-loss-division",),
+    remedy=unsafe(
+        "divide the loss by {n} before its backward: the gradient, and with SGD the effective learning rate, becomes "
+        "1/{n} of what it was",
+        Move(Kind.LOSS_DIVIDED, before=(Kind.BACKWARD,)),
+        (Delete(Kind.LOSS_DIVIDED), Divide()),
+        Divide(),
+    ),
 )

@@ -79,7 +79,7 @@ from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the means of micro-batches with {counts} tokens are averaged: each token of micro-batch {heavy} weighs "
+    message="the means of micro-batches with {counts} tokens are {how}: each token of micro-batch {heavy} weighs "
     "{spread} times a token of micro-batch {light}",
     advice='add the losses up with `reduction="sum"` and divide by the valid tokens of the whole window',
     observe=uneven_tokens,

@@ -68,6 +68,7 @@ learning rate instead (clip and L2 stay wrong), nor only the logged value, nor a
 """
 
 from amplint.catalogue.amounts import hardly_felt, undivided, window_words
+from amplint.catalogue.remedy import Divide, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -81,4 +82,8 @@ RULE = Rule(
     because=((Kind.STEP, "the sum is stepped here"),),
     milder=hardly_felt,
     words=window_words,
+    remedy=unsafe(
+        "divide the loss by {n}: the gradient, and with SGD the effective learning rate, becomes 1/{n} of what it was",
+        Divide(),
+    ),
 )

@@ -49,18 +49,25 @@ several optimizers each one needs its own. Lowering the learning rate only delay
   (https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html)
 """
 
-from amplint.catalogue.amounts import at_least, in_a_loop, ungated
+from amplint.catalogue.amounts import at_least, erasure_words, in_a_loop, ungated
+from amplint.catalogue.remedy import Insert, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="gradients are never zeroed: every step uses the sum of all gradients since the run began",
+    message="gradients are {zeroed}: every step uses the sum of all gradients since {since}",
     advice="call `optimizer.zero_grad()` after every step",
     when=(
         Condition(Kind.END, zeros=0, restacked=at_least(1), also=in_a_loop),
         Condition(Kind.ZERO_GRAD, restacked=at_least(3), also=ungated),
+        Condition(Kind.ZERO_GRAD, restacked=at_least(2), longest=at_least(2), also=ungated),
     ),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the step leaves the gradients as they are"),),
+    words=erasure_words,
+    remedy=safe(
+        "zero the gradients after the step",
+        Insert(Kind.ZERO_GRAD, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+    ),
 )

@@ -52,6 +52,7 @@ total, where it is printed, is enough.
 - FAQ, "My model reports cuda runtime error(2): out of memory" (https://docs.pytorch.org/docs/stable/notes/faq.html)
 """
 
+from amplint.catalogue.remedy import Detach, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.state import Moment
@@ -72,4 +73,8 @@ RULE = Rule(
     words=lambda moment: {"name": _kept(moment).detail["name"]},
     place=Kind.KEEP,
     milder=lambda moment: "bounded" in _kept(moment).detail,
+    remedy=safe(
+        "add the loss without its graph",
+        Detach(),
+    ),
 )

@@ -56,6 +56,7 @@ themselves: there the step is called on every micro-step.
 """
 
 from amplint.catalogue.amounts import at_least, divided_alone, gated, stepping_words
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -65,10 +66,15 @@ RULE = Rule(
     advice="step only on the micro-step that completes the window",
     when=(
         Condition(Kind.ZERO_GRAD, restacked=at_least(2), also=gated),
-        Condition(STEPS, micro_steps=1, lost=0, also=divided_alone),
+        Condition(STEPS, micro_steps=1, lost=0, restacked=0, also=divided_alone),
     ),
-    place=Kind.STEP,
+    place=Kind.REUSED,
     because=((Kind.BACKWARD, "one micro-batch"), (Kind.ZERO_GRAD, "the gradients are zeroed here")),
     words=stepping_words,
-    hides=("missing-zero-grad",),
+    hides=("missing-zero-grad", "repeated-step", "dropped-tail-window"),
+    remedy=unsafe(
+        "step where the gradients are zeroed, once per window",
+        Move(Kind.SCALER_STEP, before=(Kind.ZERO_GRAD,), along=(Kind.UNSCALE, Kind.CLIP, Kind.UPDATE)),
+        Move(Kind.STEP, before=(Kind.ZERO_GRAD,), along=(Kind.CLIP,)),
+    ),
 )

@@ -58,6 +58,7 @@ unscaling before the erasure: the step then runs on nothing, in silence.
 """
 
 from amplint.catalogue.amounts import at_least, losing_again
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.ledger import Grads
@@ -75,4 +76,8 @@ RULE = Rule(
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),
     hides=("dropped-tail-window",),
+    remedy=unsafe(
+        "zero the gradients after the step",
+        Move(Kind.ZERO_GRAD, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+    ),
 )

@@ -58,6 +58,7 @@ the small updates: that restores the size of one micro-batch's gradient and stil
 """
 
 from amplint.catalogue.amounts import at_least, losing_again
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -70,4 +71,8 @@ RULE = Rule(
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),
     hides=("dropped-tail-window", "step-per-micro-step"),
+    remedy=unsafe(
+        "zero the gradients once per window, after the step",
+        Move(Kind.ZERO_GRAD, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+    ),
 )

@@ -46,6 +46,7 @@ forward's autocast state in the backward says so by itself: `torch.amp.custom_fw
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#typical-mixed-precision-training)
 """
 
+from amplint.catalogue.remedy import EndRegion, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import LOWER
@@ -56,4 +57,8 @@ RULE = Rule(
     "down where it expects full precision",
     advice="end the region after the loss, before `backward()`",
     when=(Condition(Kind.BACKWARD, also=lambda moment: moment.event.region in LOWER),),
+    remedy=safe(
+        "end the autocast region before the backward",
+        EndRegion(Kind.BACKWARD),
+    ),
 )

@@ -70,10 +70,11 @@ supports torch before 2.4, say so: `versions = {torch = ">=2.1"}` in `[tool.ampl
   release notes of 2.4 (https://github.com/pytorch/pytorch/releases/tag/v2.4.0)
 """
 
+from amplint.catalogue.remedy import safe
+from amplint.catalogue.renames import CUDA_AMP, TO_AMP
 from amplint.catalogue.rule import Rule, Tier
 from amplint.protocol.facts import Fact
 
-_MODULES = ("torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler")
 _INSTEAD = {
     "autocast": 'torch.amp.autocast("cuda", ...)',
     "GradScaler": 'torch.amp.GradScaler("cuda", ...)',
@@ -84,7 +85,7 @@ _INSTEAD = {
 
 def _deprecated(fact: Fact) -> dict[str, str] | None:
     module, _, name = fact.called.rpartition(".")
-    if fact.chosen or module not in _MODULES or name not in _INSTEAD:
+    if fact.chosen or module not in CUDA_AMP or name not in _INSTEAD:
         return None
     if "device_type" in fact.arguments:
         return None  # a TypeError, with a rule of its own
@@ -98,4 +99,5 @@ RULE = Rule(
     find=_deprecated,
     once=True,
     since=("torch", "2.4"),
+    remedy=safe('take all of `torch.cuda.amp` from `torch.amp`, for the device "cuda"', TO_AMP),
 )

@@ -52,6 +52,8 @@ deprecated since torch 2.4, and do not pass the dtype first: by position, the de
 - `torch/amp/autocast_mode.py` and `torch/cuda/amp/autocast_mode.py` of torch 2.13
 """
 
+from amplint.catalogue.remedy import AddArgument, safe
+from amplint.catalogue.renames import TO_AMP
 from amplint.catalogue.rule import Rule, Tier
 from amplint.protocol.facts import Fact, Public
 
@@ -89,4 +91,5 @@ RULE = Rule(
     message="`{called}` does not take these arguments: {why}",
     advice='write `torch.autocast(device_type="cuda", dtype=...)`',
     find=_invalid,
+    remedy=safe("name the device", AddArgument('device_type="cuda"'), TO_AMP),
 )

@@ -45,7 +45,8 @@ window. Moving the clip alone above `scaler.step()` is half a mend: it then meet
 - gradient clipping (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping)
 """
 
-from amplint.catalogue.amounts import at_least
+from amplint.catalogue.amounts import after_a_backward, at_least
+from amplint.catalogue.remedy import Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
@@ -56,7 +57,12 @@ RULE = Rule(
     advice="clip between the backward and the optimizer's step",
     when=(
         Condition(Kind.CLIP, used=True, micro_steps=0, led_by_clip=False),
-        Condition(Kind.CLIP, grads=Grads.NONE, steps=at_least(1), led_by_clip=False),
+        Condition(Kind.CLIP, grads=Grads.NONE, steps=at_least(1), lost=0, led_by_clip=False, also=after_a_backward),
     ),
     because=((Kind.STEP, "the optimizer has stepped here"),),
+    remedy=unsafe(
+        "clip before the step",
+        Move(Kind.CLIP, before=(Kind.SCALER_STEP, Kind.STEP)),
+        (Insert(Kind.UNSCALE, before=(Kind.SCALER_STEP,)), Move(Kind.CLIP, before=(Kind.SCALER_STEP,))),
+    ),
 )

@@ -42,6 +42,7 @@ gradients.
 - `torch/nn/utils/clip_grad.py` of torch 2.13: parameters whose `.grad` is None are left out
 """
 
+from amplint.catalogue.remedy import Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
@@ -58,4 +59,9 @@ RULE = Rule(
     ),
     because=((Kind.BACKWARD, "the gradients are made here, after the clip"),),
     hides=("clip-after-step", "clip-per-micro-step"),
+    remedy=unsafe(
+        "clip between the backward and the step",
+        Move(Kind.CLIP, before=(Kind.SCALER_STEP, Kind.STEP)),
+        (Insert(Kind.UNSCALE, before=(Kind.SCALER_STEP,)), Move(Kind.CLIP, before=(Kind.SCALER_STEP,))),
+    ),
 )

@@ -55,7 +55,8 @@ do not unscale after the clip; do not unscale on every micro-step (`repeated-uns
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping)
 """
 
-from amplint.catalogue.amounts import at_least, takes_out_a_scale, threshold_words, with_a_limit
+from amplint.catalogue.amounts import at_least, takes_out_a_scale, threshold_words
+from amplint.catalogue.remedy import Insert, Move, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import perhaps_scaled
 from amplint.protocol.events import Kind
@@ -67,12 +68,17 @@ RULE = Rule(
     "so nearly every gradient is shrunk to the same tiny norm",
     advice="call `scaler.unscale_(optimizer)` before clipping",
     when=(
-        Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1), also=with_a_limit),
-        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=with_a_limit),
+        Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1)),
+        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1)),
         Condition(Kind.DIVIDE, clipped=True, micro_steps=at_least(1), also=takes_out_a_scale),
     ),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "gradients get the loss scale here"),),
     milder=perhaps_scaled,
     words=threshold_words,
+    remedy=safe(
+        "call `scaler.unscale_(optimizer)` before the clip",
+        Move(Kind.UNSCALE, before=(Kind.CLIP,)),
+        Insert(Kind.UNSCALE, before=(Kind.CLIP,)),
+    ),
 )

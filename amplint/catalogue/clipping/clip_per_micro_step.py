@@ -46,6 +46,7 @@ still shrunk. With a GradScaler `unscale_()` moves along; it may run only once p
 """
 
 from amplint.catalogue.amounts import at_least, begins_micro_step
+from amplint.catalogue.remedy import Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -54,7 +55,15 @@ RULE = Rule(
     message="gradients are clipped on every micro-step, while they are only partly accumulated: what was clipped is "
     "added to and clipped again, so early micro-batches are weighted down",
     advice="clip once per window, on the micro-step on which the optimizer steps",
-    when=(Condition(Kind.BACKWARD, clipped=True, micro_steps=at_least(1), also=begins_micro_step),),
+    when=(
+        Condition(Kind.BACKWARD, shortened=True, micro_steps=at_least(1), steps=at_least(1), also=begins_micro_step),
+    ),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "the next micro-step adds to the clipped gradients here"),),
+    remedy=unsafe(
+        "clip once per window, right before the step",
+        Move(Kind.CLIP, before=(Kind.SCALER_STEP, Kind.STEP)),
+        Move(Kind.UNSCALE, before=(Kind.SCALER_STEP,), along=(Kind.CLIP,)),
+        (Insert(Kind.UNSCALE, before=(Kind.SCALER_STEP,)), Move(Kind.CLIP, before=(Kind.SCALER_STEP,))),
+    ),
 )

@@ -65,6 +65,7 @@ count the steps that were skipped in a row, or look at `scaler.get_scale()`.
 """
 
 from amplint.catalogue.amounts import at_least
+from amplint.catalogue.remedy import DropArgument, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Stage
@@ -80,6 +81,10 @@ RULE = Rule(
     message="the loss scaler overflows now and then to find its scale, and skips that step; this clip raises instead "
     "and ends the run at the first overflow",
     advice="leave `error_if_nonfinite` at False: the scaler skips the step by itself",
-    when=(Condition(Kind.CLIP, stage=Stage.UNSCALED, micro_steps=at_least(1), also=_raises),),
+    when=(Condition({Kind.CLIP, Kind.NORM}, stage=Stage.UNSCALED, micro_steps=at_least(1), also=_raises),),
     because=((Kind.UNSCALE, "the gradients of a scaled loss are unscaled here, infinite ones included"),),
+    remedy=unsafe(
+        "leave `error_if_nonfinite` at False",
+        DropArgument("error_if_nonfinite"),
+    ),
 )

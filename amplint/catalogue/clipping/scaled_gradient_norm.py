@@ -46,7 +46,7 @@ number, but `get_scale()` makes the host wait for the device.
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#working-with-unscaled-gradients)
 """
 
-from amplint.catalogue.amounts import at_least, without_limit
+from amplint.catalogue.amounts import at_least
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
@@ -56,6 +56,6 @@ RULE = Rule(
     message="the gradient norm is measured while the gradients carry the loss scale: it is up to 65536 times too large "
     "and jumps with the scale",
     advice="call `scaler.unscale_(optimizer)` before the norm is measured",
-    when=(Condition(Kind.CLIP, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1), also=without_limit),),
+    when=(Condition(Kind.NORM, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1)),),
     because=((Kind.BACKWARD, "gradients get the loss scale here"),),
 )

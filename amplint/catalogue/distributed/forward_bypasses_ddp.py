@@ -63,6 +63,7 @@ argument that says what is meant.
 - `torch/nn/parallel/distributed.py` of torch 2.13, `_post_forward`
 """
 
+from amplint.catalogue.remedy import Unwrap, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -72,4 +73,8 @@ RULE = Rule(
     "the copies of the model drift apart",
     advice="call the wrapped model, not its `module`",
     when=(Condition(Kind.BYPASS),),
+    remedy=safe(
+        "call the wrapped model",
+        Unwrap("module"),
+    ),
 )

@@ -59,7 +59,7 @@ whose parameters are DTensors, torch's function is right.
 - `torch/distributed/fsdp/fully_sharded_data_parallel.py` of torch 2.13
 """
 
-from amplint.catalogue.amounts import without_limit
+from amplint.catalogue.remedy import ByModel, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Wrapper
@@ -72,7 +72,11 @@ RULE = Rule(
     when=(
         Condition(
             Kind.CLIP,
-            also=lambda moment: moment.event.wrapper is Wrapper.SHARDED and not without_limit(moment),
+            also=lambda moment: moment.event.wrapper is Wrapper.SHARDED,
         ),
+    ),
+    remedy=safe(
+        "clip by the norm of all shards",
+        ByModel(),
     ),
 )

@@ -65,6 +65,7 @@ divide or scale by hand as well.
 """
 
 from amplint.catalogue.amounts import at_least
+from amplint.catalogue.remedy import Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import bypassed
 from amplint.protocol.events import STEPS, Kind
@@ -78,4 +79,8 @@ RULE = Rule(
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the framework steps here"),),
     hides=("missing-loss-division", "unscaled-backward", "wrong-loss-divisor", "mixed-scaled-losses"),
+    remedy=safe(
+        "call `{backward}`",
+        Through("backward"),
+    ),
 )

@@ -66,6 +66,7 @@ DeepSpeed the entry `gradient_clipping` of its configuration.
 - `accelerate/accelerator.py` of accelerate 1.15, `clip_grad_norm_`
 """
 
+from amplint.catalogue.remedy import Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import bypassed, without_scale
 from amplint.protocol.events import STEPS, Kind
@@ -80,4 +81,8 @@ RULE = Rule(
     because=((Kind.BACKWARD, "the framework back-propagates here"), (Kind.STEP, "and steps here")),
     milder=without_scale,
     hides=("clip-before-unscale",),
+    remedy=safe(
+        "call `{clip}`",
+        Through("clip"),
+    ),
 )

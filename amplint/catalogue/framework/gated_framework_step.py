@@ -58,6 +58,7 @@ update (logging, an average of the weights) may ask `engine.is_gradient_accumula
 - `deepspeed/runtime/engine.py` of deepspeed 0.19, `step`, `_take_model_step`, `is_gradient_accumulation_boundary`
 """
 
+from amplint.catalogue.remedy import Delete, Ungate, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import asked_words, done_again, done_instead, gated_by_hand
 from amplint.protocol.events import Kind
@@ -74,4 +75,9 @@ RULE = Rule(
     because=((Kind.BACKWARD, "the framework back-propagates here"),),
     words=asked_words,
     hides=("dropped-tail-window",),
+    remedy=unsafe(
+        "leave the counting of micro-steps, and what it does by itself, to the engine",
+        Ungate(Kind.ASKED),
+        Delete(Kind.ASKED, only="again"),
+    ),
 )

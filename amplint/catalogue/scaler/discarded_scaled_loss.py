@@ -46,6 +46,7 @@ exist.
 - `torch/amp/grad_scaler.py` of torch 2.13, `scale`: "Returns scaled outputs"
 """
 
+from amplint.catalogue.remedy import Delete, Respell, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -55,4 +56,8 @@ RULE = Rule(
     advice="back-propagate the result: `scaler.scale(loss).backward()`",
     when=(Condition(Kind.DISCARD),),
     hides=("unscaled-backward",),
+    remedy=safe(
+        "back-propagate the scaled loss",
+        (Delete(Kind.DISCARD), Respell(Kind.BACKWARD, into=Kind.SCALE)),
+    ),
 )

@@ -65,6 +65,7 @@ for every step, which throws the learnt scale away.
 """
 
 from amplint.catalogue.amounts import at_least
+from amplint.catalogue.remedy import Insert, Move, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Stage
@@ -75,11 +76,17 @@ RULE = Rule(
     "torch raises at the second step",
     advice="call `scaler.update()` once after the last `scaler.step()` of every iteration",
     when=(
-        Condition(Kind.SCALER_STEP, stage=Stage.STEPPED),
+        Condition(Kind.SCALER_STEP, stage=Stage.STEPPED, used=False),
+        Condition(Kind.SCALER_STEP, stage=Stage.STEPPED, micro_steps=at_least(1)),
         Condition(Kind.UNSCALE, stage=Stage.STEPPED, micro_steps=at_least(1)),
     ),
     place=Kind.SCALER_STEP,
     because=((Kind.UNSCALE, "the scaler still believes that the optimizer has stepped"),),
     hides=("repeated-unscale", "unscale-after-step"),
     needs_every_path=False,
+    remedy=safe(
+        "call `scaler.update()` after the last step",
+        Insert(Kind.UPDATE, after=(Kind.SCALER_STEP,)),
+        Move(Kind.UPDATE, after=(Kind.SCALER_STEP,)),
+    ),
 )

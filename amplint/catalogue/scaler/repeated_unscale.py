@@ -56,6 +56,7 @@ micro-step (the next backward adds scaled gradients to unscaled ones); catching 
 - `torch/amp/grad_scaler.py` of torch 2.13, `unscale_`
 """
 
+from amplint.catalogue.remedy import Delete, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Stage
@@ -67,6 +68,12 @@ RULE = Rule(
     advice="call `unscale_()` once per window, on the micro-step on which the optimizer steps",
     when=(Condition(Kind.UNSCALE, stage=Stage.UNSCALED),),
     because=((Kind.UNSCALE, "already unscaled here, on an earlier micro-step or call"),),
-    hides=("clip-per-micro-step", "clip-before-unscale"),
+    hides=("clip-per-micro-step", "clip-before-unscale", "scaled-gradient-norm"),
     needs_every_path=False,
+    remedy=unsafe(
+        "unscale once per window, right before the step",
+        Move(Kind.UNSCALE, before=(Kind.SCALER_STEP,), along=(Kind.CLIP,)),
+        Move(Kind.UNSCALE, before=(Kind.SCALER_STEP,)),
+        Delete(Kind.UNSCALE),
+    ),
 )

@@ -65,6 +65,7 @@ optimizer (the next fold of a cross-validation) gets a new scaler.
 - `torch/amp/grad_scaler.py` of torch 2.13, `GradScaler.__init__` and `update`
 """
 
+from amplint.catalogue.remedy import Hoist, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
@@ -94,4 +95,8 @@ RULE = Rule(
     at_maker=True,
     milder=_lasted,
     words=_words,
+    remedy=unsafe(
+        "make the scaler once, before the loop",
+        Hoist(),
+    ),
 )

@@ -61,6 +61,7 @@ needed: one scaler serves several optimizers.
 - `torch/amp/grad_scaler.py` of torch 2.13, warning of `update`
 """
 
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.events import Kind
@@ -76,5 +77,9 @@ RULE = Rule(
     because=(
         (Kind.BACKWARD, "gradients are made under the old scale here"),
         (Kind.SCALER_STEP, "and stepped here, under the new one"),
+    ),
+    remedy=unsafe(
+        "move `scaler.update()` after the last step",
+        Move(Kind.UPDATE, after=(Kind.SCALER_STEP,)),
     ),
 )

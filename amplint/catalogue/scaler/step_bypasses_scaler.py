@@ -51,6 +51,7 @@ Replace `optimizer.step()` by `scaler.step(optimizer)` and call `scaler.update()
 """
 
 from amplint.catalogue.amounts import at_least
+from amplint.catalogue.remedy import Insert, Respell, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
@@ -62,4 +63,9 @@ RULE = Rule(
     advice="step through the scaler: `scaler.step(optimizer)`, then `scaler.update()`",
     when=(Condition(Kind.STEP, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1)),),
     because=((Kind.BACKWARD, "gradients get the loss scale here"),),
+    remedy=safe(
+        "step through the scaler",
+        Respell(Kind.STEP, into=Kind.SCALER_STEP),
+        (Respell(Kind.STEP, into=Kind.SCALER_STEP), Insert(Kind.UPDATE, after=(Kind.STEP,))),
+    ),
 )

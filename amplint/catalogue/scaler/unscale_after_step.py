@@ -57,6 +57,7 @@ the error, but torch then takes the next gradients for unscaled ones and steps o
 - `torch/amp/grad_scaler.py` of torch 2.13, `unscale_`
 """
 
+from amplint.catalogue.remedy import Delete, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Stage
@@ -69,4 +70,10 @@ RULE = Rule(
     when=(Condition(Kind.UNSCALE, stage=Stage.STEPPED, micro_steps=0),),
     because=((Kind.SCALER_STEP, "the optimizer has stepped here"),),
     hides=("clip-after-step",),
+    remedy=unsafe(
+        "unscale before the step",
+        Move(Kind.UNSCALE, before=(Kind.SCALER_STEP,), along=(Kind.CLIP,)),
+        Move(Kind.UNSCALE, before=(Kind.CLIP,)),
+        Delete(Kind.UNSCALE),
+    ),
 )

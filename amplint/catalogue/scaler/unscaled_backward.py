@@ -59,6 +59,7 @@ nothing (`discarded-scaled-loss`).
 """
 
 from amplint.catalogue.amounts import at_least
+from amplint.catalogue.remedy import Respell, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads, Stage
@@ -81,5 +82,9 @@ RULE = Rule(
     because=(
         (Kind.UNSCALE, "the scaler divides them by the scale here"),
         (Kind.SCALER_STEP, "the scaler divides and steps here"),
+    ),
+    remedy=safe(
+        "back-propagate the scaled loss",
+        Respell(Kind.BACKWARD, into=Kind.SCALE),
     ),
 )

@@ -66,6 +66,7 @@ Call `scheduler.step()` after every `optimizer.step()`. With accumulation the ho
 
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.horizons import per_epoch_though_in_batches, unit_words
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -79,4 +80,8 @@ RULE = Rule(
     because=((Kind.CREATE, "the horizon is given here"),),
     words=unit_words,
     needs_every_path=False,
+    remedy=unsafe(
+        "step the scheduler after every step of the optimizer",
+        Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP), inside=True),
+    ),
 )

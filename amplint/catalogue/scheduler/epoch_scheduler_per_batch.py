@@ -64,6 +64,7 @@ they are, say so with an ignore.
 """
 
 from amplint.catalogue.horizons import per_batch_though_in_epochs, step_words
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -77,5 +78,8 @@ RULE = Rule(
     because=((Kind.CREATE, "its numbers are given here"),),
     words=step_words,
     hides=("scheduler-per-micro-step",),
-    needs_every_path=False,
+    remedy=unsafe(
+        "step the scheduler at the end of the epoch",
+        Move(Kind.SCHEDULER_STEP, after=(Kind.EPOCH_END,)),
+    ),
 )

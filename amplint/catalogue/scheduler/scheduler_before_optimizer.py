@@ -65,6 +65,7 @@ keep the schedule in step with a scaler that skips, call it only if `scaler.get_
 """
 
 from amplint.catalogue.amounts import at_least, leads_again
+from amplint.catalogue.remedy import Move, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -78,4 +79,8 @@ RULE = Rule(
     ),
     place=Kind.SCHEDULER_STEP,
     because=((Kind.BACKWARD, "the gradients that are waiting for the optimizer's step"),),
+    remedy=safe(
+        "step the scheduler after the optimizer",
+        Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+    ),
 )

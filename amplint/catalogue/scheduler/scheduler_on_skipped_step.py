@@ -13,7 +13,7 @@ and only if the very first step was skipped; then the order is right.
 
 ## Example
 
-```python bad live-only
+```python bad
 scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
 for x, y in loader:
     optimizer.zero_grad()
@@ -25,7 +25,7 @@ for x, y in loader:
     scheduler.step()  # expect: scheduler-on-skipped-step
 ```
 
-```python good
+```python good opt-in
 scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
 for x, y in loader:
     optimizer.zero_grad()
@@ -55,14 +55,16 @@ is too dear, leave it and count the loss of a few steps in.
 - `torch/amp/grad_scaler.py` of torch 2.13, `_maybe_opt_step`
 """
 
-from amplint.catalogue.horizons import after_a_skipped_step
+from amplint.catalogue.horizons import after_a_skipped_step, skipped_words
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.WARNING,
-    message="the scheduler steps although the scaler has skipped the update: a value of the schedule passes unused",
+    message="the scheduler steps although the scaler {has} the update: a value of the schedule passes unused",
     advice="step it only if `scaler.get_scale()` has not fallen in `scaler.update()`",
     when=(Condition(Kind.SCHEDULER_STEP, updates=lambda count: count > 0, also=after_a_skipped_step),),
-    because=((Kind.STEP, "this step was skipped"),),
+    because=((Kind.STEP, "this step is skipped when a gradient is not finite"),),
+    words=skipped_words,
+    noisy_unrun=True,
 )

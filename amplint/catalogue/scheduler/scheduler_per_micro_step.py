@@ -73,6 +73,7 @@ stops hides the mistake.
 """
 
 from amplint.catalogue.amounts import at_least, runs_ahead
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -93,4 +94,9 @@ RULE = Rule(
     ),
     because=((Kind.STEP, "the optimizer last stepped here"),),
     hides=("scheduler-before-optimizer",),
+    remedy=unsafe(
+        "step the scheduler where the optimizer steps: the schedule becomes as many times longer",
+        Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP), inside=True),
+        Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+    ),
 )

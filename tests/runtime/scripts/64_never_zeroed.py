@@ -13,4 +13,4 @@ for step in range(12):
     loss.backward()  # expect: missing-zero-grad
     if (step + 1) % 3 == 0:
         optimizer.step()
-        optimizer.zero_grad  # noqa: B018
+        optimizer.zero_grad

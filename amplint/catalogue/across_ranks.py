@@ -1,0 +1,94 @@
+"""Questions about what several ranks know of the windows of one optimizer, whose gradients are averaged over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isclose
+
+from amplint.protocol.events import Kind
+from amplint.protocol.readings import RankFacts, RanksReading, TokenShare
+from amplint.protocol.state import Moment
+
+_UNEVEN = 1.05
+
+
+def _ranks(moment: Moment) -> tuple[RankFacts, ...]:
+    reading = moment.event.reading
+    return reading.ranks if isinstance(reading, RanksReading) and len(reading.ranks) > 1 else ()
+
+
+def disagreement(moment: Moment) -> dict[str, str] | None:
+    """In what the ranks differ first: the length of a window, a skipped step, or the number of windows."""
+    ranks = _ranks(moment)
+    if not ranks:
+        return None
+    return _of_lengths(ranks) or _of_skips(ranks) or _of_counts(ranks)
+
+
+def _of_lengths(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
+    at = _first_difference([facts.lengths for facts in ranks])
+    if at is None:
+        return None
+    told = _by_rank(ranks, [f"{facts.lengths[at]} micro-steps" for facts in ranks])
+    return {"what": f"window {at + 1} holds {told}", "remedy": "gate the step by something that all ranks share"}
+
+
+def _of_skips(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
+    at = _first_difference([facts.skips for facts in ranks])
+    if at is None:
+        return None
+    told = _by_rank(ranks, ["skipped" if facts.skips[at] else "taken" for facts in ranks])
+    remedy = "let the ranks agree on what overflows: step gradients that are all-reduced, or use ShardedGradScaler"
+    return {"what": f"step {at + 1} through the scaler is {told}", "remedy": remedy}
+
+
+def _of_counts(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
+    counts = [str(len(facts.lengths)) for facts in ranks]
+    if len(set(counts)) == 1 or not all(facts.whole for facts in ranks):
+        return None
+    told = _by_rank(ranks, counts)
+    return {"what": f"the number of windows is {told}", "remedy": "give every rank the same number of batches"}
+
+
+def _first_difference(found: Sequence[Sequence[object]]) -> int | None:
+    """Where sequences differ first, as far as all of them go."""
+    pairs = enumerate(zip(*found, strict=False))
+    return next((at for at, values in pairs if any(value != values[0] for value in values)), None)
+
+
+def _by_rank(ranks: Sequence[RankFacts], told: Sequence[str]) -> str:
+    """What is true on which rank: of the first rank, and of the first one that differs."""
+    other = next(at for at, one in enumerate(told) if one != told[0])
+    return f"{told[0]} on rank {ranks[0].rank} and {told[other]} on rank {ranks[other].rank}"
+
+
+def local_tokens(moment: Moment) -> dict[str, str] | None:
+    """How much more a token of one rank weighs than one of another, where each rank divides by its own tokens."""
+    for shares in zip(*(facts.shares for facts in _ranks(moment)), strict=False):
+        known = [share for share in shares if share is not None and share.meant]
+        if len(known) == len(shares) and (words := _uneven(known)) is not None:
+            return words
+    return None
+
+
+def _uneven(shares: Sequence[TokenShare]) -> dict[str, str] | None:
+    weights = [share.weight for share in shares]
+    counts = [share.tokens for share in shares]
+    whole = [share.weight * share.tokens for share in shares]
+    own = all(isclose(one, whole[0], rel_tol=1e-3) for one in whole)
+    if min(weights) <= 0 or max(weights) / min(weights) < _UNEVEN or not own:
+        return None
+    spread = max(weights) / min(weights)
+    said = " and ".join(f"{count:g}" for count in counts[:4])
+    return {"spread": f", {spread:.2f} times as much", "counts": f" ({said})"}
+
+
+def by_own_tokens(moment: Moment) -> bool:
+    """Whether the summed losses of a window were divided by this rank's number of tokens, and by nothing else."""
+    backward = moment.last.get(Kind.BACKWARD)
+    return backward is not None and "tokens" in backward.detail and "divisor" not in backward.detail
+
+
+def token_words(moment: Moment) -> dict[str, str]:
+    """What is not known without a run."""
+    return {"spread": "", "counts": ""}

@@ -1,0 +1,198 @@
+"""What puts a mistake right, as data: which event has to happen where, and how safe it is to write that.
+
+A remedy names events, never text. Dialects say how an event is spelled, `amplint/fix/` where it goes. It is offered
+only where it is proved: the mistake is gone from the mended program, and no other one is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from amplint.protocol.events import Kind
+
+
+class Safety(str, Enum):
+    """What a fix may do to a run that is under way."""
+
+    SAFE = "safe"
+    """No correct program changes its meaning; the numbers become those that the source says."""
+
+    UNSAFE = "unsafe"
+    """The numbers change against the schedule that the user has tuned, or a guess of what was meant is in it."""
+
+
+Kinds = tuple[Kind, ...]
+
+
+@dataclass(frozen=True)
+class Insert:
+    """An event that is missing. `before` and `after`: the event next to which it has to happen, the first one known."""
+
+    what: Kind
+    before: Kinds = ()
+    after: Kinds = ()
+
+
+@dataclass(frozen=True)
+class Move:
+    """An event that happens at the wrong place, with those that follow it in `along` if they are there.
+
+    `before` and `after`: as of Insert. `inside`: it goes into the loop in which that other event happens; else it stays
+    in its own.
+    """
+
+    what: Kind
+    before: Kinds = ()
+    after: Kinds = ()
+    along: Kinds = ()
+    inside: bool = False
+
+
+@dataclass(frozen=True)
+class Delete:
+    """An event that must not happen; `only` where it is known of it that it does what its detail calls so."""
+
+    what: Kind
+    only: str = ""
+
+
+@dataclass(frozen=True)
+class Ungate:
+    """An event that has to happen on every micro-step."""
+
+    what: Kind
+
+
+@dataclass(frozen=True)
+class Respell:
+    """An event that has to be another one, of the same objects."""
+
+    what: Kind
+    into: Kind
+
+
+@dataclass(frozen=True)
+class Divide:
+    """The loss is due to be divided by the window where it is back-propagated: what is logged stays what it was."""
+
+
+@dataclass(frozen=True)
+class Undivide:
+    """The loss must not be divided by the window: somebody else does it."""
+
+
+@dataclass(frozen=True)
+class Detach:
+    """The loss has to be added to a total without its graph."""
+
+
+@dataclass(frozen=True)
+class CountFromOne:
+    """The gate has to count the micro-steps that are done, not those before this one."""
+
+
+@dataclass(frozen=True)
+class Hoist:
+    """What is made at the finding has to be made once, before the loops around it."""
+
+
+@dataclass(frozen=True)
+class EndRegion:
+    """The event has to happen after the `with` that it stands in."""
+
+    what: Kind
+
+
+@dataclass(frozen=True)
+class DropArgument:
+    """A keyword argument that the call at the finding must not have."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Unwrap:
+    """The call at the finding has to be one of the object, not of its attribute of that name."""
+
+    attribute: str
+
+
+@dataclass(frozen=True)
+class Through:
+    """The call at the finding has to be one of the framework, as the rule's words spell it under a key."""
+
+    word: str
+
+
+@dataclass(frozen=True)
+class ByModel:
+    """The call at the finding has to be a method of the model whose parameters it is given."""
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """What a public name needs in its new module: an argument that comes first, and names for its positional ones."""
+
+    argument: str
+    positions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rename:
+    """Everything that the file takes from some modules has to come from another one. `names`: all that may be taken."""
+
+    modules: tuple[str, ...]
+    into: str
+    names: Mapping[str, Renamed] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class AddArgument:
+    """A keyword argument that the call at the finding lacks, as `name=value`."""
+
+    argument: str
+
+
+Action = (
+    Insert
+    | Move
+    | Delete
+    | Ungate
+    | Respell
+    | Divide
+    | Undivide
+    | Detach
+    | CountFromOne
+    | Hoist
+    | EndRegion
+    | DropArgument
+    | Unwrap
+    | Through
+    | ByModel
+    | Rename
+    | AddArgument
+)
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """`ways` to put it right, the first that is proved is taken; each is one action or several, done together.
+
+    `message` says what is written, in the imperative; it may quote the `{names}` of the rule's words.
+    """
+
+    safety: Safety
+    message: str
+    ways: tuple[tuple[Action, ...], ...]
+
+
+def safe(message: str, *ways: Action | tuple[Action, ...]) -> Remedy:
+    """A remedy that changes no correct program."""
+    return Remedy(Safety.SAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways))
+
+
+def unsafe(message: str, *ways: Action | tuple[Action, ...]) -> Remedy:
+    """A remedy that changes the numbers of a run against its own schedule."""
+    return Remedy(Safety.UNSAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways))

@@ -1,0 +1,57 @@
+"""Numbers that know what they count."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+class Length(int):
+    """The length of a window: a symbol that the model gives a small value, or a literal; `name` is its spelling."""
+
+    name: str
+    tags: frozenset[str]
+
+    def __new__(cls, value: int, name: str) -> Length:
+        """A length of a known value."""
+        made = super().__new__(cls, value)
+        made.name = name
+        made.tags = frozenset({"window"})
+        return made
+
+
+class Count(int):
+    """A whole number that counts something: batches of the loader, perhaps divided by the window."""
+
+    tags: frozenset[str]
+
+    def __new__(cls, value: int, tags: frozenset[str]) -> Count:
+        """A count of what the tags say."""
+        made = super().__new__(cls, value)
+        made.tags = tags
+        return made
+
+
+class Quotient(Fraction):
+    """A number that is not whole, of which it is known what it counts."""
+
+    tags: frozenset[str]
+
+    def __new__(cls, value: Fraction, tags: frozenset[str]) -> Quotient:
+        """A quotient of what the tags say."""
+        made = super().__new__(cls, value.numerator, value.denominator)
+        made.tags = tags
+        return made
+
+
+class Remainder(int):
+    """`counter % window`: comparing it tells where in the window a micro-step is."""
+
+    length: str
+    restarts: bool
+    assumed: bool
+
+    def __new__(cls, value: int, length: str, restarts: bool = False, assumed: bool = False) -> Remainder:
+        """A remainder by a window that is spelled `length`."""
+        made = super().__new__(cls, value)
+        made.length, made.restarts, made.assumed = length, restarts, assumed
+        return made

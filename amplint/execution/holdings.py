@@ -1,0 +1,67 @@
+"""Whose parameters are whose: the models that optimizers hold, and those that have nothing in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from amplint.execution.values import Optimizer, Parameters, Stream, Value, last_part
+
+if TYPE_CHECKING:
+    from amplint.execution.run import Run
+
+_ANY = "self"  # every object of a class of the program goes by it
+
+
+def models_of(value: Value) -> frozenset[str]:
+    """The models whose parameters an optimizer is given, by their text; none when that is not known."""
+    if isinstance(value, Parameters):
+        return frozenset({value.model} if value.model else ())
+    if isinstance(value, (list, tuple)):
+        return frozenset().union(*(models_of(item) for item in value))
+    if isinstance(value, dict):
+        return models_of(value.get("params"))
+    if isinstance(value, Stream):
+        return models_of(value.item(0))
+    return frozenset()
+
+
+def whole(value: Value) -> bool:
+    """Whether nothing but parameters of known models is in what an optimizer is given."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(whole(item) for item in value)
+    if isinstance(value, dict):
+        return whole(value.get("params"))
+    return isinstance(value, Parameters) and value.model not in (None, _ANY)
+
+
+def sole_owner(run: Run, model: str) -> Optimizer | None:
+    """The one optimizer that holds a model's parameters; None where another one holds some of them."""
+    found = [one for one in run.optimizers.values() if model in one.models]
+    shared = any(not _apart(run, held, model) for one in run.optimizers.values() for held in one.models - {model})
+    return found[0] if len(found) == 1 and not shared else None
+
+
+def zeroed_with(run: Run, optimizer: Optimizer) -> Iterator[Optimizer]:
+    """The other optimizers of nothing but parameters that this one erases the gradients of too."""
+    for one in run.optimizers.values():
+        inside = one.whole and one.models and one.models <= optimizer.models
+        if one is not optimizer and inside and _ANY not in one.models:
+            yield one
+
+
+def missed(run: Run, models: frozenset[str]) -> Iterator[Optimizer]:
+    """The optimizers that are known to hold nothing of some models, which others hold."""
+    known = run.optimizers.values()
+    if _ANY in models or not all(any(model in one.models and one.whole for one in known) for model in models):
+        return
+    for one in known:
+        if one.whole and all(_apart(run, held, model) for held in one.models for model in models):
+            yield one
+
+
+def _apart(run: Run, first: str, second: str) -> bool:
+    """Whether two models have no parameter in common, as far as the program shows."""
+    if first == second or first.startswith(f"{second}.") or second.startswith(f"{first}."):
+        return False
+    return frozenset({last_part(first), last_part(second)}) not in run.program.parts

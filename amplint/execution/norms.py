@@ -1,0 +1,61 @@
+"""The norm of gradients, measured and not changed.
+
+By a clip without a limit, of one gradient after the other, or by a function of which only the name is known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from amplint.execution.values import Gradient, Optimizer, Parameters, Stream, Value, text_of
+from amplint.execution.words import says
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+if TYPE_CHECKING:
+    from amplint.execution.run import Run
+
+FUNCTIONS = frozenset(
+    """torch.norm torch.linalg.norm torch.linalg.vector_norm torch.nn.utils.get_total_norm
+    torch.nn.utils.clip_grad.get_total_norm""".split()
+)
+_MEASURES = says(r"^(?!.*(?i:clip|clamp|unscale|normali[sz]|penal|loss|reg))[a-z_]*grads?(ient)?s?_?norms?(_|$)")
+_INFINITE = re.compile(r"\binf(inity)?\b")
+
+
+def endless(limit: Value) -> bool:
+    """Whether a clip with this threshold changes nothing."""
+    return limit is not None and _INFINITE.search(text_of(limit)) is not None
+
+
+def measured(run: Run, at: ir.Span, optimizer: Optimizer | None, detail: dict[str, str] | None = None) -> None:
+    """The norm of gradients is measured, in a program that does not go on to compute with it."""
+    if not run.program.norms_used:
+        run.emit(Kind.NORM, at, optimizer, detail=detail or {})
+
+
+def called(run: Run, name: str, args: list[Value], at: ir.Span) -> None:
+    """A function is called that is not followed: by its name, and what it is given, it measures a norm."""
+    from amplint.execution.methods import optimizer_of
+
+    of = named(name, args)
+    if of is not None:
+        measured(run, at, optimizer_of(run, of.model))
+
+
+def named(name: str, args: list[Value]) -> Parameters | None:
+    """The parameters whose gradients a function measures, as far as names tell; None if it does something else."""
+    found = next((value for value in args if isinstance(value, Parameters)), None) if _MEASURES(name) else None
+    return found if isinstance(found, Parameters) else None
+
+
+def of_gradients(run: Run, value: Value, at: ir.Span) -> None:
+    """The norm of a gradient, or of several, is measured by a function of torch."""
+    from amplint.execution.methods import optimizer_of
+
+    if isinstance(value, Stream):
+        value = value.item(0)
+    value = value[0] if isinstance(value, list) and value else value
+    if isinstance(value, Gradient):
+        measured(run, at, optimizer_of(run, value.model))

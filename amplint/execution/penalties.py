@@ -1,0 +1,49 @@
+"""Gradients that `torch.autograd.grad` makes of a scaled loss, on their way into a loss.
+
+They are marked in what a value reaches, which goes through everything that is computed from them. Whoever takes the
+scale itself is taken to divide by it somewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from amplint.execution.values import Loss, Origin, Symbol, Value, text_of
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+
+if TYPE_CHECKING:
+    from amplint.execution.reach import Reach
+    from amplint.execution.run import Run
+
+_MARK = "gradients of a scaled loss"
+_SCALE = re.compile(r"(?i)scale|inv(erse)?_?s|inv$")
+
+
+def gradients(run: Run, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """What `torch.autograd.grad` returns."""
+    outputs = args[0] if args else keywords.get("outputs")
+    every = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    scaled = any(isinstance(value, Loss) and value.scaler is not None for value in every)
+    known = any("get_scale" in used for used in run.program.usage.values())
+    return Symbol("gradients", Origin.DATA, reach=mark(at) if scaled and not known else frozenset())
+
+
+def mark(at: ir.Span) -> Reach:
+    """What says of a value that it is computed from such gradients."""
+    return frozenset({(_MARK, " ".join(map(str, at)))})
+
+
+def divided(op: str, reach: Reach, *operands: Value) -> Reach:
+    """What remains of a mark after an operation: nothing once a scale takes part."""
+    known = op in ("*", "/") and any(_SCALE.search(text_of(value)) for value in operands)
+    return frozenset(pair for pair in reach if not known or pair[0] != _MARK)
+
+
+def told(run: Run, reach: Reach) -> Reach:
+    """Tells of such gradients in a loss that is back-propagated; what else it reaches."""
+    for _, place in sorted(pair for pair in reach if pair[0] == _MARK):
+        row, column, end_row, end_column = map(int, place.split())
+        run.emit(Kind.PENALTY, (row, column, end_row, end_column))
+    return frozenset(pair for pair in reach if pair[0] != _MARK)

@@ -1,0 +1,1 @@
+"""Putting right: remedies placed in the user's text, and proved."""

@@ -1,0 +1,128 @@
+"""Statements put before and after others, taken away and moved, as the user lays out code.
+
+A statement brings along what belongs to it: the comment behind it, and a comment on lines of its own above it where the
+statement is all that the comment can be about. Lines keep their ends, blocks their indentation (tabs too), one-line
+suites and lines with `;` stay what they are.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from amplint.fix.code import Change, Code, Statement
+
+
+def before(code: Code, anchor: Statement, lines: list[str]) -> Change:
+    """Lines of code written before a statement, above the comment that belongs to it."""
+    start, _ = code.span(anchor)
+    if _within_line(code, anchor, first=True):
+        return Change(start, start, "; ".join(line.strip() for line in lines) + "; ")
+    row = _first_row(code, code.row(start))
+    margin, end = code.margin(code.row(start)), code.line_end(row)
+    at = code.starts[row]
+    return Change(at, at, "".join(f"{margin}{line}{end}" for line in lines))
+
+
+def after(code: Code, anchor: Statement, lines: list[str]) -> Change:
+    """Lines of code written after a statement and the comment behind it."""
+    start, last = code.span(anchor)
+    if _within_line(code, anchor, first=False):
+        return Change(last, last, "".join(f"; {line.strip()}" for line in lines))
+    row = code.row(last)
+    margin, end = code.margin(code.row(start)), code.line_end(row)
+    return Change(code.ends[row], code.ends[row], "".join(f"{end}{margin}{line}" for line in lines))
+
+
+def _within_line(code: Code, statement: Statement, first: bool) -> bool:
+    """Whether another statement (or the colon of a suite) stands before it, or one after it, in the same line."""
+    if not isinstance(statement, cst.BaseSmallStatement):
+        return False
+    line = code.parents[statement]
+    body = line.body if isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite) else ()
+    if isinstance(line, cst.SimpleStatementSuite) or (len(body) > 1 and body[0 if first else -1] is not statement):
+        return True
+    return not first and isinstance(statement.semicolon, cst.Semicolon)
+
+
+def _first_row(code: Code, row: int) -> int:
+    """The row of the comment that belongs to a line: those right above it, with its indentation."""
+    while row > 0 and _is_comment(code, row - 1) and code.margin(row - 1) == code.margin(row):
+        row -= 1
+    return row
+
+
+def _is_comment(code: Code, row: int) -> bool:
+    return code.text[code.starts[row] : code.ends[row]].lstrip().startswith("#")
+
+
+def _is_empty(code: Code, row: int) -> bool:
+    return row >= len(code.starts) or not code.text[code.starts[row] : code.ends[row]].strip()
+
+
+# --- taking away -----------------------------------------------------------------------------------------------------
+
+
+def together(code: Code, statements: list[Statement]) -> list[Statement]:
+    """Statements, or the `if` that there is no reason for without them."""
+    while code.block(statements[0]) == statements:
+        suite = code.parents[statements[0]]
+        suite = code.parents[suite] if isinstance(suite, cst.SimpleStatementLine) else suite
+        above = code.parents[suite]
+        if not isinstance(above, cst.If) or above.orelse is not None or code.statement(above) is not above:
+            break
+        if not isinstance(above.test, cst.Name | cst.Attribute | cst.Comparison | cst.UnaryOperation):
+            break
+        statements = [above]
+    return statements
+
+
+def removed(code: Code, statement: Statement) -> tuple[Change, list[str]] | None:
+    """The change that takes a statement away, and its lines with their comments, without their indentation.
+
+    None where it cannot be taken away: it is all that its block holds.
+    """
+    if code.block(statement) == [statement]:
+        return None
+    start, last = code.span(statement)
+    if isinstance(statement, cst.BaseSmallStatement) and _shares_line(code, statement):
+        return _out_of_line(code, statement), [code.source(statement)]
+    row, end_row = code.row(start), code.row(last)
+    first = _first_row(code, row) if _has_own_comment(code, row, end_row) else row
+    lines = [code.text[code.starts[at] : code.ends[at]] for at in range(first, end_row + 1)]
+    margin = code.margin(row)
+    if first and _is_empty(code, end_row + 1) and end_row + 1 < len(code.ends) and _needs_no_gap(code, first - 1):
+        end_row += 1  # of two gaps that meet, one stays
+    change = (
+        Change(code.ends[first - 1], code.ends[end_row], "")
+        if first
+        else Change(0, code.starts[min(end_row + 1, len(code.starts) - 1)], "")
+    )
+    return change, [line.removeprefix(margin) for line in lines]
+
+
+def _needs_no_gap(code: Code, row: int) -> bool:
+    """Whether nothing has to be told apart below a row: it is empty, or begins a block."""
+    return _is_empty(code, row) or code.text[code.starts[row] : code.ends[row]].rstrip().endswith(":")
+
+
+def _has_own_comment(code: Code, row: int, end_row: int) -> bool:
+    """Whether a comment above a statement is about it alone: nothing follows it without a gap."""
+    follows = end_row + 1
+    return _is_empty(code, follows) or _is_comment(code, follows) or len(code.margin(follows)) < len(code.margin(row))
+
+
+def _shares_line(code: Code, statement: cst.BaseSmallStatement) -> bool:
+    line = code.parents[statement]
+    several = isinstance(line, cst.SimpleStatementLine) and len(line.body) > 1
+    return several or isinstance(line, cst.SimpleStatementSuite)
+
+
+def _out_of_line(code: Code, statement: cst.BaseSmallStatement) -> Change:
+    """A statement taken out of a line of several, with one of the semicolons around it."""
+    line = code.parents[statement]
+    body = list(line.body) if isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite) else []
+    at = body.index(statement)
+    start, end = code.span(statement)
+    if at + 1 < len(body):
+        return Change(start, code.span(body[at + 1])[0], "")
+    return Change(code.span(body[at - 1])[1], end, "")

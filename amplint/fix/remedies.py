@@ -1,0 +1,235 @@
+"""What a remedy comes to in a text: the changes of each way to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice, product
+from typing import Any
+
+import libcst as cst
+
+from amplint.catalogue.remedy import Delete, EndRegion, Hoist, Insert, Move, Remedy, Rename, Ungate
+from amplint.dialects.torch import TORCH
+from amplint.findings import Finding
+from amplint.fix import layout, rewriting
+from amplint.fix.code import Change, Code, Statement
+from amplint.fix.regions import end_region
+from amplint.fix.renaming import rename
+from amplint.fix.sentences import read, written
+from amplint.fix.stage import Stage
+from amplint.protocol.events import Kind, Site
+
+Changes = list[Change]
+MOST_TRIED = 6  # ways of one remedy; each costs an analysis
+
+_OF_SCALER = frozenset({Kind.UNSCALE, Kind.UPDATE})
+
+
+def ways(code: Code, finding: Finding, remedy: Remedy) -> Iterator[Changes]:
+    """The changes of every way of a remedy that can be written here."""
+    if finding.scene is None:
+        return
+    place = finding.place
+    site = Site(finding.filename, place.row, place.column, place.end_row, place.end_column)
+    stage = Stage(code, finding.filename, finding.scene, site)
+    for way in remedy.ways:
+        parts = [list(islice(_DOING[type(action)](stage, action), MOST_TRIED)) for action in way]
+        for chosen in islice(product(*parts), MOST_TRIED):
+            yield [change for changes in chosen for change in changes]
+
+
+# --- events that are missing -----------------------------------------------------------------------------------------
+
+
+def _insert(stage: Stage, action: Insert) -> Iterator[Changes]:
+    event = stage.event(action.before or action.after)
+    backward = stage.event(Kind.BACKWARD)
+    shared = [node for one in (backward,) if one is not None and (node := stage.node(one)) is not None]
+    if event is None:
+        return
+    lifted = stage.anchor(event, shared, twins=bool(action.after))
+    node = stage.node(event)
+    here = stage.code.statement(node) if node is not None else None
+    for anchor in dict.fromkeys((lifted, here)):
+        if anchor is None:
+            continue
+        last = _last_alike(stage, event.kind, anchor) if action.after else anchor
+        sentence = written(action.what, stage.names(last))
+        lines = _under_its_condition(stage, action.what, last, sentence) if sentence is not None else []
+        if lines and not _said_already(stage, last, lines[-1].strip()):
+            yield [_beside(stage, last, lines, bool(action.before))]
+
+
+def _said_already(stage: Stage, anchor: Statement, sentence: str) -> bool:
+    """Whether the loop of a statement says it already, under another condition: somebody has thought of it."""
+    code = stage.code
+    loop = _nearest_loop(code, anchor)
+    return loop is not None and any(
+        isinstance(one, cst.Call) and code.source(one) == sentence and _nearest_loop(code, one) is loop
+        for one in _nodes(loop)
+    )
+
+
+def _nearest_loop(code: Code, node: cst.CSTNode) -> cst.CSTNode | None:
+    return next((one for one in code.above(node) if isinstance(one, cst.For | cst.While | cst.FunctionDef)), None)
+
+
+def _last_alike(stage: Stage, kind: Kind, anchor: Statement) -> Statement:
+    """The last of several statements in a row that do the same to several objects, and the scaler's update with it."""
+    block = stage.code.block(anchor)
+    for other in block[block.index(anchor) + 1 :]:
+        if not isinstance(other, cst.Expr) or not (read(kind, other.value) or read(Kind.UPDATE, other.value)):
+            break
+        anchor = other
+    return anchor
+
+
+def _under_its_condition(stage: Stage, kind: Kind, anchor: Statement, sentence: str) -> list[str]:
+    """What is said to a scaler, under the condition under which the scaler steps; empty if that is not to be had."""
+    step = stage.event(Kind.SCALER_STEP)
+    if kind not in _OF_SCALER or step is None:
+        return [sentence]
+    condition = stage.condition(step, stage.node(step), anchor)
+    return [] if condition is None else _conditional(stage, condition, [sentence])
+
+
+def _conditional(stage: Stage, condition: str, lines: list[str]) -> list[str]:
+    """Lines under a condition, if there is one."""
+    if not condition:
+        return lines
+    return [f"if {condition}:", *(f"{stage.code.tree.module.default_indent}{line}" for line in lines)]
+
+
+def _beside(stage: Stage, anchor: Statement, lines: list[str], before: bool) -> Change:
+    return layout.before(stage.code, anchor, lines) if before else layout.after(stage.code, anchor, lines)
+
+
+# --- events at the wrong place ---------------------------------------------------------------------------------------
+
+
+def _move(stage: Stage, action: Move) -> Iterator[Changes]:
+    event = stage.event(action.before or action.after)
+    moved = [found for kind in (action.what, *action.along) if (found := _statement(stage, kind)) is not None]
+    if event is None or not moved or _statement(stage, action.what) is None:
+        return
+    moved.sort(key=lambda one: stage.code.span(one)[0])
+    anchor = stage.anchor(event, [] if action.inside else list(moved), twins=not action.inside)
+    if action.inside:
+        anchor = stage.code.statement(node) if (node := stage.node(event)) is not None else None
+    if anchor is None or stage.code.function(anchor) is not stage.code.function(moved[0]):
+        return
+    moved = layout.together(stage.code, list(dict.fromkeys(moved)))
+    if any(stage.code.inside(anchor, one) for one in moved):
+        return
+    if any(_is_read_elsewhere(stage.code, one, anchor) for one in moved):
+        return
+    if any(all(other in moved for other in stage.code.block(one)) for one in moved):
+        return  # nothing would be left of its block, or of its loop
+    if action.after:
+        anchor = _last_alike(stage, event.kind, anchor)
+    taken = [layout.removed(stage.code, one) for one in moved]
+    if any(one is None for one in taken):
+        return
+    gated = stage.event(action.what) or event
+    conditions = {stage.condition(gated, one, anchor) or "" for one in moved}
+    if len(conditions) == 1:
+        lines = [line for one in taken if one is not None for line in one[1]]
+        lines = _conditional(stage, conditions.pop(), lines)
+        yield [*(one[0] for one in taken if one is not None), _beside(stage, anchor, lines, bool(action.before))]
+
+
+def _is_read_elsewhere(code: Code, moved: Statement, anchor: Statement) -> bool:
+    """Whether what a statement binds would be bound under a new condition only, and is read outside of it."""
+    bound = {
+        word.value
+        for one in _nodes(moved)
+        if isinstance(one, cst.AssignTarget)
+        for word in _nodes(one)
+        if isinstance(word, cst.Name)
+    }
+    gates = [one for one in code.above(anchor) if isinstance(one, cst.If) and not code.inside(moved, one)]
+    if not bound or not gates:
+        return False
+    return any(
+        isinstance(one, cst.Name)
+        and one.value in bound
+        and not (code.inside(one, gates[-1]) or code.inside(one, moved))
+        for one in _nodes(code.function(moved))
+    )
+
+
+def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _nodes(child)
+
+
+def _statement(stage: Stage, kind: Kind) -> Statement | None:
+    """The statement that is an event and nothing else, or assigns what its call returns."""
+    event = stage.event(kind)
+    node = stage.node(event) if event is not None else None
+    found = stage.code.statement(node) if node is not None else None
+    if node is None or (kind in TORCH.sentences and not read(kind, node)):
+        return None
+    if found is node or (isinstance(found, cst.Expr | cst.Assign | cst.AugAssign) and found.value is node):
+        return found
+    return None
+
+
+def _delete(stage: Stage, action: Delete) -> Iterator[Changes]:
+    event, found = stage.event(action.what), _statement(stage, action.what)
+    if event is None or (action.only and action.only not in event.detail):
+        return
+    if isinstance(found, cst.Expr | cst.Assign):
+        (found,) = layout.together(stage.code, [found])
+        taken = layout.removed(stage.code, found)
+        if taken is not None:
+            yield [taken[0]]
+
+
+def _ungate(stage: Stage, action: Ungate) -> Iterator[Changes]:
+    """What stands first in the body of an `if`, written before it; in place of it, if it is all that it holds."""
+    event, found = stage.event(action.what), _statement(stage, action.what)
+    if found is None or event is None or event.gate is None:
+        return
+    gates = [one for one in stage.code.above(found) if stage.is_gate(one, event)]
+    gate = stage.code.statement(gates[0]) if gates else None
+    block = stage.code.block(found)
+    if not isinstance(gate, cst.If) or gate.orelse is not None or block[0] is not found:
+        return
+    if not any(one is gate for one in islice(stage.code.above(found), 3)):
+        return
+    if len(block) == 1:  # the rest of its line is its comment
+        head = Change(stage.code.span(gate)[0], stage.code.span(found)[0], "")
+        if "#" not in stage.code.text[stage.code.span(gate.test)[1] : head.end]:
+            yield [head]
+        return
+    taken = layout.removed(stage.code, found)
+    if taken is not None:
+        yield [layout.before(stage.code, gate, taken[1]), taken[0]]
+
+
+def _hoist(stage: Stage, action: Hoist) -> Iterator[Changes]:
+    """What is made at the finding, made before the outermost loop of its function that it stands in."""
+    node = stage.code.at(stage.site)
+    found = stage.code.statement(node) if node is not None else None
+    if not isinstance(found, cst.Assign) or found.value is not node:
+        return
+    function = stage.code.function(found)
+    loops = [one for one in stage.code.above(found) if isinstance(one, cst.For | cst.While)]
+    loops = [one for one in loops if stage.code.function(one) is function]
+    taken = layout.removed(stage.code, found)
+    if loops and taken is not None:
+        yield [taken[0], layout.before(stage.code, loops[-1], taken[1])]
+
+
+_DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
+    Insert: _insert,
+    Move: _move,
+    Delete: _delete,
+    Hoist: _hoist,
+    Ungate: _ungate,
+    EndRegion: end_region,
+    **rewriting.DOING,
+    Rename: rename,
+}

@@ -1,0 +1,305 @@
+"""Calls and expressions written anew: another call of the same objects, a division, another argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import libcst as cst
+
+from amplint.catalogue.remedy import (
+    AddArgument,
+    ByModel,
+    CountFromOne,
+    Detach,
+    Divide,
+    DropArgument,
+    Respell,
+    Through,
+    Undivide,
+    Unwrap,
+)
+from amplint.fix import layout
+from amplint.fix.code import Change, Code
+from amplint.fix.sentences import read, written
+from amplint.fix.stage import Stage
+from amplint.protocol.events import Event, Kind
+
+Changes = list[Change]
+_SIMPLE = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.Integer)
+
+
+def _respell(stage: Stage, action: Respell) -> Iterator[Changes]:
+    event = stage.event(action.what)
+    node = stage.node(event) if event is not None else None
+    if node is None:
+        return
+    sentence = written(action.into, {**stage.names(node), **read(action.what, node)})
+    condition = _condition_of_scaler(stage, node)
+    if sentence is None or condition is None:
+        return
+    if not condition:
+        yield [Change(*stage.code.span(node), sentence)]
+        return
+    statement = stage.code.statement(node)
+    if isinstance(statement, cst.Expr) and statement.value is node:
+        yield from _as_twins(stage, statement, condition, sentence)
+
+
+def _condition_of_scaler(stage: Stage, node: cst.CSTNode) -> str | None:
+    """The condition under which the scaler is used, and a call is not: without it, it may not be there at all."""
+    for event in (stage.event(Kind.SCALER_STEP), stage.event(Kind.BACKWARD)):
+        other = stage.node(event) if event is not None else None
+        if event is None or other is None or other is node or "scaler" not in read(event.kind, other):
+            continue
+        if stage.code.function(other) is stage.code.function(node):
+            return stage.condition(event, other, node)
+    return ""
+
+
+def _as_twins(stage: Stage, statement: cst.Expr, condition: str, sentence: str) -> Iterator[Changes]:
+    """A statement that is now written under a condition, and as it was otherwise."""
+    code = stage.code
+    start, end = code.span(statement)
+    row = code.row(start)
+    line = code.parents[statement]
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+        return
+    update = written(Kind.UPDATE, stage.names(statement))
+    says_update = update is None or update in code.source(code.function(statement))
+    more = [] if says_update or update is None or ".step(" not in sentence else [update]
+    inner = code.tree.module.default_indent
+    lines = [f"if {condition}:", *(inner + one for one in (sentence, *more)), "else:", inner + code.text[start:end]]
+    yield [Change(start, end, (code.line_end(row) + code.margin(row)).join(lines))]
+
+
+# --- division by the window ------------------------------------------------------------------------------------------
+
+
+def _divide(stage: Stage, action: Divide) -> Iterator[Changes]:
+    """The loss divided in its backward, or where it is handed to whoever back-propagates it."""
+    event = stage.event(Kind.BACKWARD)
+    node = stage.code.at(stage.site)
+    if event is None or not isinstance(node, cst.Call):
+        return
+    loss = _loss_of(node)
+    if loss is not None:
+        for length in _lengths(stage, event, node):
+            yield [_divided(stage.code, loss, length)]
+
+
+def _loss_of(call: cst.Call) -> cst.BaseExpression | None:
+    """The loss in a call that back-propagates it: `loss.backward()`, `scaler.scale(loss).backward()`, `step(loss)`."""
+    func = call.func
+    if isinstance(func, cst.Attribute) and func.attr.value == "backward" and not call.args:
+        inner = func.value
+        if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute) and inner.args:
+            return inner.args[0].value if inner.func.attr.value == "scale" else inner
+        return inner
+    named = [arg.value for arg in call.args if re.search(r"(?i)loss", cst.Module([]).code_for_node(arg.value))]
+    return named[0] if named else None
+
+
+def _divided(code: Code, loss: cst.BaseExpression, length: str) -> Change:
+    start, end = code.span(loss)
+    source = code.text[start:end]
+    if not isinstance(loss, _SIMPLE) and not loss.lpar:
+        source = f"({source})"
+    above = code.parents[loss]
+    quotient = f"{source} / {length}"
+    return Change(start, end, f"({quotient})" if isinstance(above, cst.Attribute) else quotient)
+
+
+def _lengths(stage: Stage, event: Event, near: cst.CSTNode) -> Iterator[str]:
+    """How the window's length can be written at a node: as the gate of its function does, else as the message says."""
+    said = dict(stage.scene.words).get("n", "")
+    code, seen = stage.code, set()
+    for one in stage.scene.events:
+        gate = one.gate.site if one.gate is not None and one.gate.site.path == stage.path else None
+        test = code.at(gate) if gate is not None else None
+        if test is None or code.function(test) is not code.function(near):
+            continue
+        for remainder in _remainders(test.test if isinstance(test, cst.If) else test):
+            right = remainder.right
+            text = code.source(right)
+            text = text if isinstance(right, _SIMPLE) or right.lpar else f"({text})"
+            if text not in seen:
+                seen.add(text)
+                yield text
+    if said not in seen and (said.isdecimal() or re.search(rf"(?<![\w.]){re.escape(said)}\b", code.text)):
+        yield said
+
+
+def _remainders(node: cst.CSTNode) -> Iterator[cst.BinaryOperation]:
+    """Every `a % b` in a node."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
+        yield node
+    for child in node.children:
+        yield from _remainders(child)
+
+
+def _undivide(stage: Stage, action: Undivide) -> Iterator[Changes]:
+    """Every division by the window before the backward, taken out: the nearest first."""
+    node = stage.code.at(stage.site)
+    said = dict(stage.scene.words).get("n", "")
+    if node is None:
+        return
+    code, end = stage.code, stage.code.span(node)[1]
+    function = code.function(node)
+    found = [one for one in _divisions(function) if code.span(one)[0] < end and _last(code, one) == said.split(".")[-1]]
+    for one in sorted(found, key=lambda one: -code.span(one)[0]):
+        statement = code.statement(one)
+        if isinstance(one, cst.AugAssign) or (isinstance(statement, cst.Assign) and _changes_itself(statement, one)):
+            taken = layout.removed(code, statement) if statement is not None else None
+            if taken is not None:
+                yield [taken[0]]
+        elif isinstance(one, cst.BinaryOperation):
+            yield [Change(code.span(one.left)[1], code.span(one.right)[1], "")]
+
+
+def _divisions(node: cst.CSTNode) -> Iterator[cst.BinaryOperation | cst.AugAssign]:
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
+        yield node
+    if isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.DivideAssign):
+        yield node
+    for child in node.children:
+        yield from _divisions(child)
+
+
+def _last(code: Code, division: cst.BinaryOperation | cst.AugAssign) -> str:
+    """The last part of what something is divided by."""
+    divisor = division.right if isinstance(division, cst.BinaryOperation) else division.value
+    return code.source(divisor).split(".")[-1]
+
+
+def _changes_itself(statement: cst.Assign, division: cst.CSTNode) -> bool:
+    """Whether an assignment does nothing but divide what its target holds."""
+    if statement.value is not division or not isinstance(division, cst.BinaryOperation) or len(statement.targets) > 1:
+        return False
+    return statement.targets[0].target.deep_equals(division.left)
+
+
+# --- totals, gates, arguments ----------------------------------------------------------------------------------------
+
+
+def _detach(stage: Stage, action: Detach) -> Iterator[Changes]:
+    """What is added to a total, detached: the loss itself where it is only multiplied."""
+    node = stage.code.at(stage.site)
+    statement = stage.code.statement(node) if node is not None else None
+    added: list[cst.BaseExpression] = []
+    if isinstance(statement, cst.AugAssign):
+        added = [statement.value]
+    elif isinstance(statement, cst.Assign) and isinstance(statement.value, cst.BinaryOperation):
+        target = statement.targets[0].target
+        sides = (statement.value.right, statement.value.left)
+        added = [side for side in sides if not side.deep_equals(target)]
+    elif isinstance(node, cst.Call) and node.args:
+        added = [node.args[0].value]
+    for value in added:
+        yield [_detached(stage.code, _loss_in(value))]
+
+
+def _loss_in(value: cst.BaseExpression) -> cst.BaseExpression:
+    """The factor of a product that is a loss by its name; else all of it."""
+    while isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Multiply | cst.Divide):
+        sides = [value.left] if isinstance(value.operator, cst.Divide) else [value.left, value.right]
+        named = [side for side in sides if re.search(r"(?i)loss", cst.Module([]).code_for_node(side))]
+        if len(named) != 1:
+            break
+        value = named[0]
+    return value
+
+
+def _detached(code: Code, value: cst.BaseExpression) -> Change:
+    start, end = code.span(value)
+    if isinstance(value, _SIMPLE) or value.lpar:
+        return Change(end, end, ".detach()")
+    return Change(start, end, f"({code.text[start:end]}).detach()")
+
+
+def _count_from_one(stage: Stage, action: CountFromOne) -> Iterator[Changes]:
+    node = stage.code.at(stage.site)
+    test = node.test if isinstance(node, cst.If) else node
+    for remainder in _remainders(test) if test is not None else ():
+        left = remainder.left
+        if isinstance(left, cst.Name | cst.Attribute) and not left.lpar:
+            start, end = stage.code.span(left)
+            yield [Change(start, end, f"({stage.code.text[start:end]} + 1)")]
+
+
+def _drop_argument(stage: Stage, action: DropArgument) -> Iterator[Changes]:
+    call = stage.code.at(stage.site)
+    args = list(call.args) if isinstance(call, cst.Call) else []
+    for at, arg in enumerate(args):
+        if arg.keyword is not None and arg.keyword.value == action.name:
+            start, end = stage.code.span(arg)[0], stage.code.span(arg.value)[1]
+            if at > 0:
+                start = stage.code.span(args[at - 1].value)[1]
+            elif len(args) > 1:
+                end = stage.code.span(args[1])[0]
+            yield [Change(start, end, "")]
+
+
+def _add_argument(stage: Stage, action: AddArgument) -> Iterator[Changes]:
+    """The argument put first among keywords, where there is no positional one."""
+    call = stage.code.at(stage.site)
+    name = action.argument.partition("=")[0]
+    if not isinstance(call, cst.Call) or any(arg.keyword is None or arg.keyword.value == name for arg in call.args):
+        return
+    at = stage.code.span(call.args[0])[0] if call.args else stage.code.span(call)[1] - 1
+    yield [Change(at, at, f"{action.argument}, " if call.args else action.argument)]
+
+
+def _unwrap(stage: Stage, action: Unwrap) -> Iterator[Changes]:
+    call = stage.code.at(stage.site)
+    func = call.func if isinstance(call, cst.Call) else None
+    if isinstance(func, cst.Attribute) and func.attr.value == action.attribute:
+        yield [Change(stage.code.span(func.value)[1], stage.code.span(func)[1], "")]
+
+
+def _by_model(stage: Stage, action: ByModel) -> Iterator[Changes]:
+    """`clip_grad_norm_(model.parameters(), 1.0)` as `model.clip_grad_norm_(1.0)`."""
+    call = stage.code.at(stage.site)
+    if not isinstance(call, cst.Call) or not call.args or call.args[0].star:
+        return
+    given = call.args[0].value
+    if not isinstance(given, cst.Call) or given.args or not isinstance(given.func, cst.Attribute):
+        return
+    name = call.func.attr.value if isinstance(call.func, cst.Attribute) else call.func
+    name = name.value if isinstance(name, cst.Name) else name
+    code = stage.code
+    rest = code.text[code.span(call.args[1])[0] : code.span(call)[1]] if len(call.args) > 1 else ")"
+    if given.func.attr.value == "parameters" and name in ("clip_grad_norm_", "clip_grad_norm"):
+        yield [Change(*code.span(call), f"{code.source(given.func.value)}.clip_grad_norm_({rest}")]
+
+
+def _through(stage: Stage, action: Through) -> Iterator[Changes]:
+    """A call of torch as one of the framework, under the name that its object has in this function."""
+    call = stage.code.at(stage.site)
+    due = dict(stage.scene.words).get(action.word, "").partition("(")[0]
+    owner, _, method = due.rpartition(".")
+    if not isinstance(call, cst.Call) or not owner:
+        return
+    code = stage.code
+    named = rf"(?<![\w.])(?:self\.)?\w*{re.escape(owner.split('.')[-1])}(?=\.)"
+    start, end = code.span(code.function(call))
+    for name in dict.fromkeys(re.findall(named, code.text[start:end])):
+        if method == "backward" and isinstance(call.func, cst.Attribute) and not call.args:
+            yield [Change(*code.span(call), f"{name}.backward({code.source(call.func.value)})")]
+        elif method != "backward":
+            yield [Change(*code.span(call.func), f"{name}.{method}")]
+
+
+DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
+    Respell: _respell,
+    Divide: _divide,
+    Undivide: _undivide,
+    Detach: _detach,
+    CountFromOne: _count_from_one,
+    AddArgument: _add_argument,
+    DropArgument: _drop_argument,
+    Unwrap: _unwrap,
+    ByModel: _by_model,
+    Through: _through,
+}

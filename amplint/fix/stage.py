@@ -1,0 +1,126 @@
+"""The events of a scene in the text: the statements that they are, where others can stand next to them, and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from amplint.fix.code import Code, Statement
+from amplint.fix.sentences import Names, read
+from amplint.protocol.events import Event, Kind, Site
+from amplint.protocol.scene import Scene
+
+_LOOPS = (cst.For, cst.While)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A text, the file that it is, and what happens around a finding, which stands at `site`."""
+
+    code: Code
+    path: str
+    scene: Scene
+    site: Site
+
+    def event(self, kinds: tuple[Kind, ...] | Kind) -> Event | None:
+        """The event of the first of the kinds that happens in this file: the finding's own, else the nearest."""
+        for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+            found = self.scene.nearest(kind, self.path, self.site)
+            if found is not None:
+                return found
+        return None
+
+    def node(self, event: Event) -> cst.CSTNode | None:
+        """The call that an event is."""
+        return self.code.at(event.site)
+
+    def names(self, near: cst.CSTNode) -> Names:
+        """What the scaler, the optimizer and the scheduler are called where a node stands, as far as that is known."""
+        function = self.code.function(near)
+        names: Names = {}
+        for event in self.scene.events:
+            node = self.node(event) if event.site.path == self.path else None
+            if node is None or event.kind is Kind.ZERO_GRAD or self.code.function(node) is not function:
+                continue  # models are zeroed too
+            for role, name in read(event.kind, node).items():
+                if role not in names and role != "loss" and self._is_known(name, node, near):
+                    names[role] = name
+        return names
+
+    def _is_known(self, name: str, node: cst.CSTNode, near: cst.CSTNode) -> bool:
+        """Whether a name that is used at one node means the same at another: no loop between them sets it."""
+        if "(" in name or "\n" in name:
+            return False
+        used = {word.value for word in _words(cst.parse_expression(name))}
+        for above in self.code.above(node):
+            if isinstance(above, cst.For | cst.CompFor) and all(one is not above for one in self.code.above(near)):
+                if used & {word.value for word in _words(above.target)}:
+                    return False
+        return True
+
+    # --- where things can stand --------------------------------------------------------------------------------------
+
+    def anchor(self, event: Event, shared: list[cst.CSTNode], twins: bool = True) -> Statement | None:
+        """The statement next to which something can be written that has to happen next to an event.
+
+        It is taken out of loops that do not hold what is `shared` (one clip for each parameter is one clip), and, of
+        `twins` for several precisions, out of an `if` that is not the gate of the window and does not hold it either.
+        """
+        node = self.node(event)
+        best = self.code.statement(node) if node is not None else None
+        if best is None:
+            return None
+        function, gated = self.code.function(best), False
+        for above in self.code.above(best):
+            if above is function or any(self.code.inside(one, above) for one in shared):
+                break
+            gated = gated or self.is_gate(above, event)
+            left = isinstance(above, _LOOPS) or (twins and not gated and isinstance(above, cst.If | cst.Try))
+            if left and (outer := self.code.statement(above)) is not None:
+                best = outer
+        return best
+
+    def condition(self, event: Event, node: cst.CSTNode | None, anchor: cst.CSTNode) -> str | None:
+        """The condition under which a node runs, seen from a statement; "" for none, None if it is the event's gate."""
+        parts: list[str] = []
+        inner = node
+        for above in self.code.above(node) if node is not None else ():
+            if self.code.inside(anchor, above):
+                break
+            if self.is_gate(above, event):
+                return None
+            if isinstance(above, cst.If) and inner is not above.test:
+                parts.append(self._taken(above, negated=inner is above.orelse))
+            inner = above
+        return " and ".join(reversed(parts))
+
+    def _taken(self, node: cst.If, negated: bool) -> str:
+        """The condition of a branch as part of a longer one."""
+        test, source = node.test, self.code.source(node.test)
+        if test.lpar and not negated:
+            return f"({source})" if not source.startswith("(") else source
+        if negated and isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            return self.code.source(test.expression)
+        simple = isinstance(test, cst.Name | cst.Attribute | cst.Call | cst.Comparison) or test.lpar
+        if negated:
+            return f"not {source}" if simple and not isinstance(test, cst.Comparison) else f"not ({source})"
+        return source if simple else f"({source})"
+
+    def is_gate(self, node: cst.CSTNode, event: Event) -> bool:
+        """Whether a statement is the gate of an event's window."""
+        gate = event.gate.site if event.gate is not None else None
+        if gate is None or gate.path != self.path or not isinstance(node, (cst.If, *_LOOPS)):
+            return False
+        test = self.code.at(gate)
+        head = node.test if isinstance(node, cst.If | cst.While) else node.iter
+        return test is not None and (test is node or self.code.inside(test, head))
+
+
+def _words(node: cst.CSTNode) -> list[cst.Name]:
+    """The names in an expression, those of attributes aside."""
+    if isinstance(node, cst.Name):
+        return [node]
+    if isinstance(node, cst.Attribute):
+        return _words(node.value)
+    return [word for child in node.children for word in _words(child)]

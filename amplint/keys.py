@@ -1,0 +1,115 @@
+"""What `[tool.amplint]` takes: each key with what it does, and what is wrong with a value of another kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from amplint.selection import misnamed
+
+DIALECT_KEYS = {"event": str, "divides": bool, "scales": bool, "unscales": bool, "gates": bool}
+
+Wrongs = Iterator[tuple[str, str]]
+"""What is wrong with a value: where in it (empty: the value itself), and what."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: what it does, an example of a value as TOML, and what is wrong with a value."""
+
+    about: str
+    example: str
+    wrongs: Callable[[Any], Wrongs]
+
+
+def _rules(value: Any) -> str | None:
+    return _strings(value) or misnamed(value)
+
+
+def _strings(value: Any) -> str | None:
+    right = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return None if right else f"must be a list of strings, not {_kind(value)}"
+
+
+def _flag(value: Any) -> str | None:
+    return None if isinstance(value, bool) else f"must be true or false, not {_kind(value)}"
+
+
+def _text(value: Any) -> str | None:
+    return None if isinstance(value, str) else f"must be a string, not {_kind(value)}"
+
+
+def _format(value: Any) -> str | None:
+    from amplint.report import FORMATS
+
+    return _text(value) or (None if value in FORMATS else f"there is no format `{value}`{meant(value, FORMATS)}")
+
+
+def _each(check: Callable[[Any], str | None]) -> Callable[[Any], Wrongs]:
+    def check_all(value: Any) -> Wrongs:
+        if not isinstance(value, dict):
+            yield "", f"must be a table, not {_kind(value)}"
+            return
+        for key, inner in value.items():
+            if wrong := check(inner):
+                yield f'."{key}"', wrong
+
+    return check_all
+
+
+def _one(check: Callable[[Any], str | None]) -> Callable[[Any], Wrongs]:
+    def check_it(value: Any) -> Wrongs:
+        if wrong := check(value):
+            yield "", wrong
+
+    return check_it
+
+
+def _dialect(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return f"must be a table, not {_kind(value)}"
+    for key, inner in value.items():
+        if key not in DIALECT_KEYS:
+            return f"has an unknown key `{key}`{meant(key, DIALECT_KEYS)}"
+        if not isinstance(inner, DIALECT_KEYS[key]):
+            return f"`{key}` must be {'a string' if key == 'event' else 'true or false'}, not {_kind(inner)}"
+    return None
+
+
+KEYS: dict[str, Key] = {
+    "select": Key("The rules that speak: ids, names of families, ALL.", '["scaler", "clipping"]', _one(_rules)),
+    "extend-select": Key("Rules that speak besides those.", '["scheduler-on-skipped-step"]', _one(_rules)),
+    "ignore": Key("Rules that do not speak.", '["dropped-tail-window"]', _one(_rules)),
+    "per-file-ignores": Key("Rules that do not speak in some files.", '{ "tests/**" = ["ALL"] }', _each(_rules)),
+    "exclude": Key("Files and folders that are left out.", '["third_party/"]', _one(_strings)),
+    "extend-exclude": Key("Files and folders that are left out too.", '["*_generated.py"]', _one(_strings)),
+    "force-exclude": Key("Leave them out even where they are given by name.", "true", _one(_flag)),
+    "strict": Key("Warnings fail too.", "true", _one(_flag)),
+    "output-format": Key("How to tell, where the command line does not say.", '"concise"', _one(_format)),
+    "baseline": Key("A file of findings that are known and not told.", '"amplint-baseline.json"', _one(_text)),
+    "cache-dir": Key("Where the cache is kept.", '".amplint_cache"', _one(_text)),
+    "extend": Key("A configuration that this one stands on.", '"../pyproject.toml"', _one(_text)),
+    "unsafe-fixes": Key("Fixes that change the numbers of a run are made too.", "true", _one(_flag)),
+    "fixable": Key("The rules whose findings may be mended.", '["ALL"]', _one(_rules)),
+    "unfixable": Key("The rules whose findings are never mended.", '["missing-loss-division"]', _one(_rules)),
+    "versions": Key("Which versions of libraries are meant.", '{ torch = ">=2.4" }', _each(_text)),
+    "dialects": Key(
+        "What calls of your own engine do.", '{ "mylib.Engine.backward" = { event = "backward" } }', _each(_dialect)
+    ),
+}
+
+
+def meant(key: str, known: Mapping[str, object]) -> str:
+    """The known name that is closest to one that is not, or all of them: the end of a message."""
+    near = get_close_matches(key.replace("_", "-"), known, 1)
+    return f"; did you mean `{near[0]}`?" if near else f"; it takes {', '.join(known)}"
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "a boolean", int: "an integer", float: "a float", str: "a string", list: "a list", dict: "a table"}
+    if isinstance(value, list):
+        strange = [item for item in value if not isinstance(item, str)]
+        return f"a list that holds {_kind(strange[0])}" if strange and not isinstance(strange[0], list) else "a list"
+    return names.get(type(value), f"a {type(value).__name__}")

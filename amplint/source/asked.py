@@ -1,0 +1,95 @@
+"""What is asked of the file system besides a file's own text, written down, so that an answer given again can be told
+to still hold: which neighbours are there, and when they were last written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Question = tuple[str, str]
+"""What was asked (`file`, `folder`, `exists`, `stamp`), and of which path."""
+Stamp = tuple[int, int]
+"""When a file was last written, in nanoseconds, and its size in bytes."""
+Answers = dict[Question, bool | Stamp | None]
+
+_listening: list[Answers] = []
+
+
+@contextmanager
+def recorded() -> Iterator[Answers]:
+    """All that is asked while the block runs, with the answers; whoever listens outside of it hears it too."""
+    heard: Answers = {}
+    _listening.append(heard)
+    try:
+        yield heard
+    finally:
+        _listening.pop()
+        heard_again(heard)
+
+
+def heard_again(answers: Answers) -> None:
+    """Tells whoever listens what an answer that was kept had asked."""
+    if _listening:
+        _listening[-1].update(answers)
+
+
+def is_file(path: str) -> bool:
+    """Whether a path is a file."""
+    return _heard("file", path, os.path.isfile(path))
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path is a folder."""
+    return _heard("folder", path, os.path.isdir(path))
+
+
+def exists(path: str) -> bool:
+    """Whether a path is anything at all."""
+    return _heard("exists", path, os.path.exists(path))
+
+
+def stamp(path: str) -> Stamp | None:
+    """When a file was written and how large it is; None for what cannot be asked."""
+    answer = _stamp(path)
+    if _listening:
+        _listening[-1][("stamp", path)] = answer
+    return answer
+
+
+def still_so(answers: Answers) -> bool:
+    """Whether all of it would be answered the same now."""
+    return all(_ASKED[kind](path) == answer for (kind, path), answer in answers.items())
+
+
+def digest(path: str) -> str:
+    """The SHA-256 of what a file holds; empty for one that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _heard(kind: str, path: str, answer: bool) -> bool:
+    if _listening:
+        _listening[-1][(kind, path)] = answer
+    return answer
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
+
+
+_ASKED: dict[str, Callable[[str], bool | Stamp | None]] = {
+    "file": os.path.isfile,
+    "folder": os.path.isdir,
+    "exists": os.path.exists,
+    "stamp": _stamp,
+}

@@ -1,0 +1,23 @@
+"""What a file is, by its name: Python, or a notebook with Python in its cells."""
+
+from __future__ import annotations
+
+from amplint.source.reading import decoded
+from amplint.source.script import Script
+
+NOTEBOOK = ".ipynb"
+
+
+def is_notebook(filename: str) -> bool:
+    """Whether a file of that name is read as a notebook."""
+    return filename.endswith(NOTEBOOK)
+
+
+def script_of(data: bytes, filename: str) -> Script:
+    """The Python of a file. Raises Unreadable."""
+    if is_notebook(filename):
+        from amplint.source.notebooks import notebook_of
+
+        return notebook_of(data)
+    text = decoded(data)
+    return Script(text, {None: text})
