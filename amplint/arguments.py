@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter, _ArgumentGroup
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -20,6 +20,8 @@ other commands:
   amplint rule [ID]         what a rule says and why; without an id, all rules
   amplint loops [PATHS]     every training loop, drawn as it was understood
   amplint config [KEY]      what the configuration takes
+  amplint clean             remove the cache
+  amplint generate-shell-completion SHELL
   amplint check NAME        check a folder that is called like a command
 
 exit status:
@@ -39,9 +41,21 @@ class Refused(Exception):
     """Arguments that cannot be followed: one line that says what to change."""
 
 
+_OF_RUFF = {"--add-noqa": "--add-ignores"}
+
+
 class _Arguments(ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise Refused(f"{message} (see `{self.prog} --help`)")
+        raise Refused(f"{message}{self._meant(message)} (see `{self.prog} --help`)")
+
+    def _meant(self, message: str) -> str:
+        """The option that is nearest to the first one that is not known."""
+        head, _, words = message.partition("unrecognized arguments: ")
+        if head or not words.startswith("-"):
+            return ""
+        word = words.split()[0].partition("=")[0]
+        near = [_OF_RUFF[word]] if word in _OF_RUFF else get_close_matches(word, self._option_string_actions, 1)
+        return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def check_arguments() -> ArgumentParser:
@@ -56,11 +70,17 @@ def check_arguments() -> ArgumentParser:
         add_help=False,
     )
     parser.add_argument("paths", nargs="*", metavar="PATHS", help='files and folders (default "."); "-" is stdin')
-    _about_rules(parser)
-    _about_fixes(parser)
-    _about_output(parser)
-    _about_adoption(parser)
-    _about_settings(parser)
+    return _with_options(parser)
+
+
+def option_arguments() -> ArgumentParser:
+    """The options of `amplint check`."""
+    return _with_options(_Arguments(add_help=False))
+
+
+def _with_options(parser: ArgumentParser) -> ArgumentParser:
+    for about in (_about_rules, _about_fixes, _about_output, _about_adoption, _about_settings):
+        about(parser)
     return parser
 
 
@@ -90,11 +110,11 @@ def _about_output(parser: ArgumentParser) -> None:
         metavar="FORMAT[:FILE]",
         help=f"how to tell: {', '.join(FORMATS)} (default: full); may be given several times",
     )
-    output.add_argument("--output-file", metavar="FILE", help="where to write instead of stdout")
+    output.add_argument("-o", "--output-file", metavar="FILE", help="where to write instead of stdout")
     output.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: auto)")
     output.add_argument("--statistics", action="store_true", help="how often each rule speaks, instead of where")
-    output.add_argument("--exit-zero", action="store_true", help="exit with 0 even if errors are found")
-    output.add_argument("--watch", action="store_true", help="check again whenever a file changes")
+    output.add_argument("-e", "--exit-zero", action="store_true", help="exit with 0 even if errors are found")
+    output.add_argument("-w", "--watch", action="store_true", help="check again whenever a file changes")
     output.add_argument("-q", "--quiet", action="store_true", help="findings only")
     output.add_argument("-v", "--verbose", action="store_true", help="also how many files were looked at, and the time")
 
@@ -114,25 +134,50 @@ def _about_adoption(parser: ArgumentParser) -> None:
 
 def _about_settings(parser: ArgumentParser) -> None:
     settings = parser.add_argument_group("settings")
-    settings.add_argument("--config", type=Path, metavar="FILE", help="use [tool.amplint] of this TOML file")
-    settings.add_argument("--isolated", action="store_true", help="use no configuration file")
+    _about_configuration(settings)
     settings.add_argument("--exclude", action="append", metavar="PATTERNS", help="leave these files and folders out")
     settings.add_argument("--extend-exclude", action="append", metavar="PATTERNS", help="leave these out too")
     settings.add_argument("--force-exclude", action="store_true", help="leave them out even if given by name")
+    settings.add_argument("--markdown", action="store_true", help="also read the Python blocks of Markdown files")
     settings.add_argument("--show-files", action="store_true", help="list the files that would be checked, and stop")
     settings.add_argument("--show-settings", action="store_true", help="show what is configured, and stop")
     settings.add_argument("--stdin-filename", metavar="NAME", help="what to call the file that comes from stdin")
     settings.add_argument("--jobs", type=_positive, metavar="N", help="at most N processes (default: as many as cores)")
-    settings.add_argument("--no-cache", action="store_true", help="neither read nor write a cache")
-    settings.add_argument("--cache-dir", type=Path, metavar="DIR", help="where the cache is kept")
+    settings.add_argument("-n", "--no-cache", action="store_true", help="neither read nor write a cache")
+    _about_cache_dir(settings)
     settings.add_argument("-h", "--help", action="help", help="this help")
     settings.add_argument("--version", action="store_true", help="the version of amplint")
+
+
+def _about_configuration(parser: ArgumentParser | _ArgumentGroup) -> None:
+    parser.add_argument("--config", type=Path, metavar="FILE", help="use [tool.amplint] of this TOML file")
+    parser.add_argument("--isolated", action="store_true", help="use no configuration file")
+
+
+def _about_cache_dir(parser: ArgumentParser | _ArgumentGroup) -> None:
+    parser.add_argument("--cache-dir", type=Path, metavar="DIR", help="where the cache is kept")
+
+
+def clean_arguments() -> ArgumentParser:
+    """What `amplint clean` takes."""
+    parser = _Arguments(prog="amplint clean", description="Remove the cache of findings.", allow_abbrev=False)
+    _about_configuration(parser)
+    _about_cache_dir(parser)
+    return parser
 
 
 def config_arguments() -> ArgumentParser:
     """What `amplint config` takes."""
     parser = _Arguments(prog="amplint config", description="What [tool.amplint] takes.", allow_abbrev=False)
     parser.add_argument("key", nargs="?", metavar="KEY", help="the key; without it, all keys are told")
+    return parser
+
+
+def completion_arguments() -> ArgumentParser:
+    """What `amplint generate-shell-completion` takes."""
+    about = "The completion script of a shell, for stdout."
+    parser = _Arguments(prog="amplint generate-shell-completion", description=about, allow_abbrev=False)
+    parser.add_argument("shell", metavar="SHELL", help="bash, zsh, fish, ...")
     return parser
 
 
@@ -152,8 +197,7 @@ def loops_arguments() -> ArgumentParser:
     )
     parser.add_argument("paths", nargs="*", metavar="PATHS", help='files and folders (default ".")')
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="use [tool.amplint] of this TOML file")
-    parser.add_argument("--isolated", action="store_true", help="use no configuration file")
+    _about_configuration(parser)
     parser.add_argument("--jobs", type=_positive, metavar="N", help="at most N processes (default: as many as cores)")
     return parser
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -107,6 +108,17 @@ def _prepared(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         (folder / "CACHEDIR.TAG").write_text(_TAG, encoding="utf-8")
+
+
+def removed(folder: Path) -> bool:
+    """Whether a cache was there; it is not any more. A folder that is none is left alone."""
+    try:
+        if (folder / "CACHEDIR.TAG").read_text(encoding="utf-8") != _TAG:
+            return False
+    except (OSError, ValueError):
+        return False
+    shutil.rmtree(folder)
+    return True
 
 
 # --- findings as JSON ------------------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ def checked(asked: Namespace, analysis: Analysis | None) -> int:
     if asked.show_files:
         return _show_files(asked.paths or ["."], settings)
     outputs = _outputs(asked, settings, os.environ)
-    settings = replace(settings, fixing=_fixing(asked, outputs), cache_dir=_cache_dir(asked, settings, os.environ))
+    cache = None if asked.no_cache else cache_dir(asked.cache_dir, settings, os.environ)
+    settings = replace(settings, fixing=_fixing(asked, outputs), cache_dir=cache)
     if not asked.watch:
         return _once(asked, settings, outputs, analysis)
     from amplint.run import found_files
@@ -132,6 +133,7 @@ def _overrides(asked: Namespace) -> Overrides:
         asked.force_exclude,
         asked.strict,
         unsafe_fixes=asked.unsafe_fixes,
+        markdown=asked.markdown,
     )
 
 
@@ -146,12 +148,10 @@ def _show_files(paths: Sequence[str], settings: Settings) -> int:
     return CANNOT if found.missing else 0
 
 
-def _cache_dir(asked: Namespace, settings: Settings, environ: Mapping[str, str]) -> Path | None:
+def cache_dir(named: Path | None, settings: Settings, environ: Mapping[str, str]) -> Path:
     """Where findings are kept: by the command line, AMPLINT_CACHE_DIR, the configuration, else below the root."""
-    if asked.no_cache:
-        return None
-    named = asked.cache_dir or environ.get("AMPLINT_CACHE_DIR") or settings.cache_dir
-    return Path(named) if named else settings.root / ".amplint_cache"
+    chosen = named or environ.get("AMPLINT_CACHE_DIR") or settings.cache_dir
+    return Path(chosen) if chosen else settings.root / ".amplint_cache"
 
 
 def _outputs(asked: Namespace, settings: Settings, environ: Mapping[str, str]) -> list[Output]:

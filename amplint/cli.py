@@ -7,12 +7,20 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import Namespace
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from amplint.arguments import Refused, check_arguments, config_arguments, loops_arguments, rule_arguments
-from amplint.checking import CANNOT, checked
+from amplint.arguments import (
+    Refused,
+    check_arguments,
+    clean_arguments,
+    completion_arguments,
+    config_arguments,
+    loops_arguments,
+    rule_arguments,
+)
+from amplint.checking import CANNOT, cache_dir, checked
 from amplint.console import say, write
 from amplint.settings import Overrides, SettingsError, load
 
@@ -26,12 +34,11 @@ def main(argv: Sequence[str] | None = None, analysis: Analysis | None = None) ->
     """The exit code. `analysis` stands in for the one that amplint brings."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        if words[:1] == ["rule"]:
-            return _rule(rule_arguments().parse_args(words[1:]))
-        if words[:1] == ["config"]:
-            return _config(config_arguments().parse_args(words[1:]))
-        if words[:1] == ["loops"]:
-            return _loops(loops_arguments().parse_args(words[1:]))
+        if words and words[0] in _COMMANDS:
+            arguments, done = _COMMANDS[words[0]]
+            return done(arguments().parse_args(words[1:]))
+        if words[:1] in (["help"], ["version"]):
+            words = [f"--{words[0]}"]
         return checked(check_arguments().parse_args(words[words[:1] == ["check"] :]), analysis)
     except (Refused, SettingsError) as refusal:
         return say(str(refusal), CANNOT)
@@ -68,12 +75,26 @@ def _loops(asked: Namespace) -> int:
     from amplint.report import loops as report
     from amplint.run import loops
 
-    settings = load(Overrides(None, [], []), asked.config, asked.isolated)
+    settings = load(Overrides(), asked.config, asked.isolated)
     outcome = loops(asked.paths or ["."], settings, asked.jobs)
     write(report.as_json(outcome.loops) if asked.output_format == "json" else report.text(outcome.loops), None)
     for line in (*outcome.lost, *(f"{path}: no such file or folder" for path in outcome.missing)):
         say(line)
     return CANNOT if outcome.missing else 0
+
+
+def _completion(asked: Namespace) -> int:
+    from amplint.completion import completion
+
+    return write(f"{completion(asked.shell)}\n", None)
+
+
+def _clean(asked: Namespace) -> int:
+    from amplint.cache import removed
+
+    settings = load(Overrides(), asked.config, asked.isolated)
+    folder = cache_dir(asked.cache_dir, settings, os.environ)
+    return say(f"removed the cache in {folder}" if removed(folder) else f"there is no cache in {folder}", 0)
 
 
 def _config(asked: Namespace) -> int:
@@ -84,3 +105,12 @@ def _config(asked: Namespace) -> int:
     wanted = [asked.key] if asked.key else list(KEYS)
     width = max(map(len, wanted))
     return write("".join(f"{key:<{width}}  {KEYS[key].about} {key} = {KEYS[key].example}\n" for key in wanted), None)
+
+
+_COMMANDS: Mapping[str, tuple[Callable[[], ArgumentParser], Callable[[Namespace], int]]] = {
+    "rule": (rule_arguments, _rule),
+    "loops": (loops_arguments, _loops),
+    "config": (config_arguments, _config),
+    "clean": (clean_arguments, _clean),
+    "generate-shell-completion": (completion_arguments, _completion),
+}

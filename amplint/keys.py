@@ -86,6 +86,7 @@ KEYS: dict[str, Key] = {
     "exclude": Key("Files and folders that are left out.", '["third_party/"]', _one(_strings)),
     "extend-exclude": Key("Files and folders that are left out too.", '["*_generated.py"]', _one(_strings)),
     "force-exclude": Key("Leave them out even where they are given by name.", "true", _one(_flag)),
+    "markdown": Key("Read the Python blocks of Markdown files too.", "true", _one(_flag)),
     "strict": Key("Warnings fail too.", "true", _one(_flag)),
     "output-format": Key("How to tell, where the command line does not say.", '"concise"', _one(_format)),
     "baseline": Key("A file of findings that are known and not told.", '"amplint-baseline.json"', _one(_text)),

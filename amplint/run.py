@@ -2,7 +2,8 @@
 
     discover   which files are meant                                    source/discover
     prefilter  which of them can hold a training step, by their bytes   source/prefilter
-    read       the Python of each; a notebook's cells are one program   source/script
+    read       the Python of each: a notebook's cells are one program,  source/script
+               each Python block of Markdown is one of its own
     analyse    what is wrong in each                                    analysis, the only stage that needs LibCST
     suppress   what its comments hide, and what they hide in vain       source/comments
     select     which rules speak                                        selection
@@ -21,9 +22,9 @@ from typing import Any
 
 from amplint.findings import Finding, Place, Severity, TrainingLoop
 from amplint.settings import Fixing, Settings
-from amplint.source.discover import Discovery, SourceFile, discover
+from amplint.source.discover import SUFFIXES, Discovery, SourceFile, discover
 from amplint.source.globs import matcher
-from amplint.source.languages import is_notebook, script_of
+from amplint.source.languages import MARKDOWN, is_markdown, is_notebook, script_of
 from amplint.source.prefilter import holds_comment, holds_training_words
 from amplint.source.reading import LIMIT, LIMIT_WITH_OUTPUTS, Unparsable, Unreadable, read
 from amplint.source.script import Script
@@ -37,13 +38,15 @@ Progress = Callable[[int, int], None]
 class Candidate:
     """A file that may matter: its path as it is shown, and its bytes, or why there are none.
 
-    `given`: its bytes come from elsewhere than the disk, and go back there.
+    `given`: its bytes come from elsewhere than the disk, and go back there. `block`: the part of it that is meant, of
+    which `data` are the bytes; what is found there is told and not mended.
     """
 
     filename: str
     data: bytes = b""
     unreadable: Unreadable | None = None
     given: bool = False
+    block: Script | None = None
 
 
 @dataclass(frozen=True)
@@ -120,12 +123,15 @@ def check(
 def check_text(data: bytes, filename: str, settings: Settings, analysis: Analysis | None = None) -> Outcome:
     """The outcome for the content of one file, as an editor hands it over."""
     candidates = [Candidate(filename, data, given=True)] if _wanted_by_name(data) else []
+    if is_markdown(filename):
+        candidates = _blocks(filename, data)
     return _checked(candidates, settings, 1, analysis, _silent, Discovery((SourceFile(filename, named=True),)))
 
 
 def found_files(paths: Sequence[str], settings: Settings) -> Discovery:
     """The files that are meant by the paths."""
-    return discover(paths, matcher(settings.exclude), str(settings.root), settings.force_exclude)
+    suffixes = (*SUFFIXES, *MARKDOWN) if settings.markdown else SUFFIXES
+    return discover(paths, matcher(settings.exclude), str(settings.root), settings.force_exclude, suffixes)
 
 
 def prefilter(found: Discovery) -> list[Candidate]:
@@ -141,8 +147,16 @@ def prefilter(found: Discovery) -> list[Candidate]:
             candidates.append(Candidate(file.path, unreadable=problem))
         else:
             if data is not None:
-                candidates.append(Candidate(file.path, data))
+                candidates += _blocks(file.path, data) if is_markdown(file.path) else [Candidate(file.path, data)]
     return candidates
+
+
+def _blocks(filename: str, data: bytes) -> list[Candidate]:
+    """The blocks of a Markdown file that can hold a training step or speak to amplint."""
+    from amplint.source.markdown import scripts_of
+
+    blocks = [Candidate(filename, script.text.encode("utf-8", "replace"), block=script) for script in scripts_of(data)]
+    return [block for block in blocks if _wanted(block.data)]
 
 
 def _checked(
@@ -190,7 +204,8 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
         return Checked(crash=_told(fault))
     visible = partial(_visible, filename=filename, speaking=speaking, whole=whole, data=candidate.data)
     told = visible(script, findings)
-    if settings.fixing is not Fixing.NONE and whole and any(finding.scene is not None for finding in told):
+    mendable = settings.fixing is not Fixing.NONE and whole and candidate.block is None
+    if mendable and any(finding.scene is not None for finding in told):
         return _mended(candidate, script, findings, visible, settings, analysis)
     return _checked_file(script, told, _broken(script, filename, speaking) if trains else [], analysed=trains)
 
@@ -273,7 +288,7 @@ def _lost_loops(candidate: Candidate) -> LoopOutcome:
 def _script(candidate: Candidate) -> Script:
     if candidate.unreadable:
         raise candidate.unreadable
-    return script_of(candidate.data, candidate.filename)
+    return candidate.block or script_of(candidate.data, candidate.filename)
 
 
 def _analysed(
@@ -281,7 +296,7 @@ def _analysed(
 ) -> tuple[list[Finding], bool]:
     """The findings in one file, and whether all of it could be read."""
     work = _chosen(analysis, settings)
-    if analysis is None and settings.cache_dir is not None and not candidate.given:
+    if analysis is None and settings.cache_dir is not None and not candidate.given and candidate.block is None:
         from amplint.cache import kept
 
         work = kept(settings.cache_dir, work, settings.versions, settings.fixing is not Fixing.NONE)

@@ -44,6 +44,7 @@ class Settings:
     selection: Selection = Selection()
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
+    markdown: bool = False
     strict: bool = False
     output_format: str | None = None
     baseline: Path | None = None
@@ -72,6 +73,7 @@ class Overrides:
     force_exclude: bool = False
     strict: bool = False
     unsafe_fixes: bool | None = None
+    markdown: bool = False
 
 
 def load(said: Overrides, config: Path | None = None, isolated: bool = False) -> Settings:
@@ -95,6 +97,7 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
         selection=Selection(asked, per_file),
         exclude=(*excluded, *table.get("extend-exclude", ()), *said.extend_exclude),
         force_exclude=said.force_exclude or table.get("force-exclude", False),
+        markdown=said.markdown or table.get("markdown", False),
         strict=said.strict or table.get("strict", False),
         output_format=table.get("output-format"),
         baseline=Path(table["baseline"]) if "baseline" in table else None,
@@ -180,6 +183,7 @@ def shown_settings(settings: Settings) -> str:
         f"root: {settings.root}",
         f"exclude: {', '.join(settings.exclude) or 'nothing but the usual'}",
         f"force-exclude: {str(settings.force_exclude).lower()}",
+        f"markdown: {str(settings.markdown).lower()}",
         f"strict: {str(settings.strict).lower()}",
         f"output-format: {settings.output_format or 'full'}",
         f"baseline: {settings.baseline or 'none'}",

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from amplint.source.gitignore import Ignores, chain_above, ignored, ignores_in
-from amplint.source.languages import NOTEBOOK
+from amplint.source.languages import NOTEBOOK, PYTHON
 
-SUFFIXES = (".py", ".pyi", NOTEBOOK)
+SUFFIXES = (*PYTHON, NOTEBOOK)
 # fmt: off
 NEVER_ENTERED = frozenset(
     (
@@ -59,12 +59,14 @@ def discover(
     excluded: Callable[[str], bool] = lambda path: False,
     root: str | None = None,
     even_by_name: bool = False,
+    suffixes: tuple[str, ...] = SUFFIXES,
 ) -> Discovery:
-    """The files at and below the paths. `excluded` is asked about paths relative to `root`, with `/`.
+    """The files at the paths, and those below them whose names end so. `excluded` is asked about paths relative to
+    `root`, with `/`.
 
     `even_by_name`: what is excluded is left out even where it is given by name, as hooks and editors do.
     """
-    walk = _Walk(excluded, os.path.realpath(root or os.curdir))
+    walk = _Walk(excluded, os.path.realpath(root or os.curdir), suffixes)
     folders: list[str] = []
     missing: list[str] = []
     for path in paths:
@@ -92,6 +94,7 @@ def shown(path: str) -> str:
 class _Walk:
     excluded: Callable[[str], bool]
     root: str
+    suffixes: tuple[str, ...]
     files: dict[str, SourceFile] = field(default_factory=dict)
     closed: list[tuple[str, str]] = field(default_factory=list)
     entered: set[str] = field(default_factory=set)
@@ -141,7 +144,7 @@ class _Walk:
                 real = os.path.realpath(place) if link else os.path.join(folder.real, name)
                 found = _Folder(folder.shown + name + os.sep, place, real, chain)
                 (self.links if link else inner).append(found)
-            elif name.endswith(SUFFIXES) and not self.unwanted(place) and not ignored(chain, place):
+            elif name.endswith(self.suffixes) and not self.unwanted(place) and not ignored(chain, place):
                 self.add(folder, entry)
         return inner[::-1]
 

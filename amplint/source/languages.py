@@ -1,16 +1,23 @@
-"""What a file is, by its name: Python, or a notebook with Python in its cells."""
+"""What a file is, by its name: Python, a notebook with Python in its cells, or Markdown with Python in its blocks."""
 
 from __future__ import annotations
 
 from amplint.source.reading import decoded
 from amplint.source.script import Script
 
+PYTHON = (".py", ".pyi")
 NOTEBOOK = ".ipynb"
+MARKDOWN = (".md", ".markdown", ".mdx", ".qmd")
 
 
 def is_notebook(filename: str) -> bool:
     """Whether a file of that name is read as a notebook."""
     return filename.endswith(NOTEBOOK)
+
+
+def is_markdown(filename: str) -> bool:
+    """Whether a file of that name is read as Markdown."""
+    return filename.endswith(MARKDOWN)
 
 
 def script_of(data: bytes, filename: str) -> Script:

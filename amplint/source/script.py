@@ -10,9 +10,10 @@ from amplint.findings import Edit, Finding, Fix, Place, TrainingLoop
 
 @dataclass(frozen=True)
 class Line:
-    """Where a line of the script stands: its cell, its row there, and how many columns further right it starts."""
+    """Where a line of the script stands: its cell (None: the file has none), its row there, and how many columns
+    further right it starts."""
 
-    cell: int
+    cell: int | None
     row: int
     shift: int = 0
 

@@ -137,3 +137,25 @@ def test_a_folder_without_python_files_is_mentioned(amplint, write):
 def test_a_cache_may_be_refused_or_placed(amplint, write):
     write({"train.py": BAD})
     assert amplint("--no-cache", "--cache-dir", "elsewhere") == amplint()
+
+
+def test_the_cache_is_removed_and_nothing_else(amplint, write, project):
+    write({"train.py": "import torch\ntorch.cuda.amp.GradScaler()\n", "other/data.txt": ""})
+    amplint(analysis=None)
+    assert (project / ".amplint_cache").is_dir()
+    assert "removed the cache" in amplint("clean").err
+    assert not (project / ".amplint_cache").exists()
+    assert "there is no cache" in amplint("clean").err
+    assert amplint("clean", "--cache-dir", "other").code == 0
+    assert (project / "other/data.txt").exists()
+
+
+def test_help_and_version_are_commands_too(amplint):
+    assert amplint("version").out == amplint("--version").out
+    assert amplint("help").out == amplint("--help").out
+
+
+def test_an_option_that_does_not_exist_is_answered_with_the_nearest(amplint):
+    assert "did you mean `--add-ignores`?" in amplint("--add-noqa").err
+    assert "did you mean `--show-files`?" in amplint("--show-file").err
+    assert "did you mean" not in amplint("--zzz").err

@@ -11,8 +11,9 @@ ROOT = Path(__file__).parents[2]
 VALUES = ("findings", "settings", "selection")
 ROOMS = {
     "__main__": ("cli",),
-    "cli": ("arguments", "checking", "console", "keys", "run", "report", "catalogue", *VALUES),
+    "cli": ("arguments", "cache", "checking", "completion", "console", "keys", "run", "report", "catalogue", *VALUES),
     "checking": ("arguments", "baseline", "console", "fix", "run", "report", "runtime_report", "watching", *VALUES),
+    "completion": ("arguments", "keys", "selection"),
     "console": ("arguments",),
     "watching": (),
     "baseline": ("fingerprint", *VALUES),
