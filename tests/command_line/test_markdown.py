@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 WRONG = "loss.backward()\nclip_grad_norm_(p)\n"
-DOCUMENT = (
-    f"# Training\n\n```python\n{WRONG}```\n\n* again:\n\n  ```python\n  a.backward()\n  clip_grad_norm_(p)\n  ```\n"
-)
+LIST = "* again:\n\n  ```python\n  a.backward()\n  clip_grad_norm_(p)\n  ```\n"
+DOCUMENT = f"# Training\n\n```python\n{WRONG}```\n\n{LIST}"
 
 
 def places(told: str) -> list[str]:
