@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Tier
 from amplint.catalogue.versions import allows, reaches
+from amplint.dialects.dialect import Dialect
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.latent import released
 from amplint.execution.run import Again, Model, Run
@@ -37,68 +39,81 @@ from amplint.source.prefilter import more_than_zeroing
 from amplint.source.reading import Unparsable, Unreadable, decoded, read
 from amplint.source.scout import MAX_DEPTH, scout
 
+Teaching = tuple[Dialect, ...]
+"""Dialects of the user's own."""
+
 MAX_RESTARTS = 12
 MOST_KEPT = 64  # files whose own findings are kept
 
 
 def findings_of(
-    text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({}), noisy: bool = False
+    text: str,
+    filename: str,
+    versions: Mapping[str, str] = MappingProxyType({}),
+    noisy: bool = False,
+    taught: Teaching = (),
 ) -> list[Finding]:
     """The findings of one file, sorted; `versions` are the declared bounds of libraries, `noisy`: opt-in rules too.
 
-    Raises Unparsable, and Unreadable for code nested too deeply.
+    `taught`: dialects besides those that amplint knows. Raises Unparsable, and Unreadable for code nested too deeply.
     """
-    reduced = scout(text)
+    reduced = scout(text, _seeds(taught))
     if reduced is None:
         return []
     with _deep():
         body = Statements(parse(reduced)).module()
-        whole = program(filename, body)
-        if not whole.neighbours and not more_than_zeroing(text):
+        whole = program(filename, body, taught)
+        if not whole.neighbours and not taught and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
         breaches = [*_facts(filename, body, versions), *_all_breaches(whole)]
         told = [breach for breach in breaches if noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN]
-        found = {_finding(breach) for breach in brought_home(told, filename, _own)}
+        found = {_finding(breach) for breach in brought_home(told, filename, partial(_own, taught=taught))}
     return sorted(found, key=lambda finding: finding.order)
 
 
-def _own(filename: str) -> frozenset[tuple[str, Site]]:
+def _seeds(taught: Teaching) -> frozenset[str]:
+    return frozenset(seed for dialect in taught for seed in dialect.seeds)
+
+
+def _own(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     """What another file is told itself: the rules that are broken in it, and where."""
-    kept = _OWN.get(filename)
+    place = (filename, *(dialect.program for dialect in taught))
+    kept = _OWN.get(place)
     if kept is not None and still_so(kept[0]):
         heard_again(kept[0])
         return kept[1]
     with recorded() as asked:
         stamp(filename)
-        keys = _own_now(filename)
+        keys = _own_now(filename, taught)
     if len(_OWN) >= MOST_KEPT:
         _OWN.clear()
-    _OWN[filename] = asked, keys
+    _OWN[place] = asked, keys
     return keys
 
 
-_OWN: dict[str, tuple[Answers, frozenset[tuple[str, Site]]]] = {}
+_OWN: dict[tuple[str, ...], tuple[Answers, frozenset[tuple[str, Site]]]] = {}
 
 
-def _own_now(filename: str) -> frozenset[tuple[str, Site]]:
+def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     try:
-        reduced = scout(decoded(read(filename, lambda data: True) or b""))
-        found = _all_breaches(program(filename, Statements(parse(reduced)).module())) if reduced is not None else ()
+        reduced = scout(decoded(read(filename, lambda data: True) or b""), _seeds(taught))
+        body = Statements(parse(reduced)).module() if reduced is not None else None
+        found = _all_breaches(program(filename, body, taught)) if body is not None else ()
         return frozenset(breach.key for breach in found if breach.site.path == filename)
     except (Unparsable, Unreadable):
         return frozenset()
 
 
-def loops_of(text: str, filename: str) -> list[TrainingLoop]:
+def loops_of(text: str, filename: str, taught: Teaching = ()) -> list[TrainingLoop]:
     """The training loops of one file, by place; one whose backward no run reached is told as not followed.
 
     Raises Unparsable, and Unreadable for code nested too deeply.
     """
-    reduced = scout(text)
+    reduced = scout(text, _seeds(taught))
     if reduced is None:
         return []
     with _deep():
-        whole = program(filename, Statements(parse(reduced)).module())
+        whole = program(filename, Statements(parse(reduced)).module(), taught)
         places = [(Site(filename, *extent(node)), function) for node, function in loop_places(whole.body)]
         found: dict[Site, Understood] = {}
         for entry in entries(whole):
@@ -127,9 +142,9 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
     return TrainingLoop(filename, _place(loop.site), **parts, drawn=loop.drawn, not_followed=lost)
 
 
-def program(filename: str, body: tuple[ir.Stmt, ...]) -> ir.Program:
+def program(filename: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
     """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
-    return program_of(filename, body, surroundings_of(body), neighbours_of(filename, body))
+    return program_of(filename, body, surroundings_of(body, taught), neighbours_of(filename, body))
 
 
 @contextmanager

@@ -32,8 +32,8 @@ Analysis = Callable[[str, str], list[Finding]]
 
 
 def kept(folder: Path, analysis: Analysis, versions: Mapping[str, str], scenes: bool) -> Analysis:
-    """The same analysis, asking the cache in a folder first. `scenes`: what remedies need is wanted too, and that is
-    not kept, so that a file with something to mend is analysed."""
+    """The same analysis, asking the cache in a folder first. `versions`: what is declared of libraries. `scenes`: what
+    remedies need is wanted too, and that is not kept, so that a file with something to mend is analysed."""
 
     def asked(text: str, filename: str) -> list[Finding]:
         path = folder / f"{_hashed(os.path.abspath(filename), os.getcwd())}.json"

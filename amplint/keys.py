@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from amplint.dialects.taught import KINDS, wrong_with
 from amplint.selection import misnamed
-
-DIALECT_KEYS = {"event": str, "divides": bool, "scales": bool, "unscales": bool, "gates": bool}
 
 Wrongs = Iterator[tuple[str, str]]
 """What is wrong with a value: where in it (empty: the value itself), and what."""
@@ -67,14 +66,23 @@ def _one(check: Callable[[Any], str | None]) -> Callable[[Any], Wrongs]:
     return check_it
 
 
+def _dialects(value: Any) -> Wrongs:
+    if not isinstance(value, dict):
+        yield "", f"must be a table, not {_kind(value)}"
+        return
+    for name, table in value.items():
+        if wrong := _dialect(table) or wrong_with(name, table):
+            yield f'."{name}"', wrong
+
+
 def _dialect(value: Any) -> str | None:
     if not isinstance(value, dict):
         return f"must be a table, not {_kind(value)}"
     for key, inner in value.items():
-        if key not in DIALECT_KEYS:
-            return f"has an unknown key `{key}`{meant(key, DIALECT_KEYS)}"
-        if not isinstance(inner, DIALECT_KEYS[key]):
-            return f"`{key}` must be {'a string' if key == 'event' else 'true or false'}, not {_kind(inner)}"
+        if key not in KINDS:
+            return f"has an unknown key `{key}`{meant(key, KINDS)}"
+        if not isinstance(inner, KINDS[key]):
+            return f"`{key}` must be {'a string' if KINDS[key] is str else 'true or false'}, not {_kind(inner)}"
     return None
 
 
@@ -97,7 +105,7 @@ KEYS: dict[str, Key] = {
     "unfixable": Key("The rules whose findings are never mended.", '["missing-loss-division"]', _one(_rules)),
     "versions": Key("Which versions of libraries are meant.", '{ torch = ">=2.4" }', _each(_text)),
     "dialects": Key(
-        "What calls of your own engine do.", '{ "mylib.Engine.backward" = { event = "backward" } }', _each(_dialect)
+        "What calls of your own engine do.", '{ "mylib.Engine.backward" = { event = "backward" } }', _dialects
     ),
 }
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from amplint.dialects.taught import taught, words_of
 from amplint.findings import Finding, Place, Severity, TrainingLoop
 from amplint.settings import Fixing, Settings
 from amplint.source.discover import SUFFIXES, Discovery, SourceFile, discover
@@ -116,13 +117,14 @@ def check(
 ) -> Outcome:
     """The outcome for files and folders. The number of jobs changes nothing but the time."""
     found = found_files(paths, settings)
-    relevant = prefilter(found)
+    relevant = prefilter(found, words_of(settings.dialects))
     return _checked(relevant, settings, jobs, analysis, progress or _silent, found)
 
 
 def check_text(data: bytes, filename: str, settings: Settings, analysis: Analysis | None = None) -> Outcome:
     """The outcome for the content of one file, as an editor hands it over."""
-    candidates = [Candidate(filename, data, given=True)] if _wanted_by_name(data) else []
+    words = words_of(settings.dialects)
+    candidates = [Candidate(filename, data, given=True)] if _wanted_by_name(data, words) else []
     if is_markdown(filename):
         candidates = _blocks(filename, data)
     return _checked(candidates, settings, 1, analysis, _silent, Discovery((SourceFile(filename, named=True),)))
@@ -134,15 +136,19 @@ def found_files(paths: Sequence[str], settings: Settings) -> Discovery:
     return discover(paths, matcher(settings.exclude), str(settings.root), settings.force_exclude, suffixes)
 
 
-def prefilter(found: Discovery) -> list[Candidate]:
-    """The files that can hold a training step or speak to amplint, and those that cannot be read."""
+def prefilter(found: Discovery, words: frozenset[str] = frozenset()) -> list[Candidate]:
+    """The files that can hold a training step or speak to amplint, and those that cannot be read.
+
+    `words`: what says so besides those that every dialect has.
+    """
+    wanted, wanted_by_name = partial(_wanted, words=words), partial(_wanted_by_name, words=words)
     candidates = [
         Candidate(folder, unreadable=Unreadable(f"the folder cannot be read: {why}")) for folder, why in found.closed
     ]
     for file in found.files:
         try:
             limit = LIMIT_WITH_OUTPUTS if is_notebook(file.path) else LIMIT
-            data = read(file.path, _wanted_by_name if file.named else _wanted, limit)
+            data = read(file.path, wanted_by_name if file.named else wanted, limit)
         except Unreadable as problem:
             candidates.append(Candidate(file.path, unreadable=problem))
         else:
@@ -192,7 +198,7 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
     """What becomes of one file, from its bytes to its findings."""
     filename = candidate.filename
     speaking = settings.selection.rules(settings.inside(filename))
-    trains = holds_training_words(candidate.data)
+    trains = holds_training_words(candidate.data, words_of(settings.dialects))
     try:
         script = _script(candidate)
         findings, whole = _analysed(candidate, script, settings, analysis) if trains else ([], True)
@@ -241,7 +247,7 @@ def _mended(
 
     document = Document(candidate.filename, candidate.data, script, tuple(findings))
     try:
-        reader = Reader(_chosen(analysis, settings), loops_of)
+        reader = Reader(_chosen(analysis, settings), partial(loops_of, taught=taught(settings.dialects)))
         done = mended(document, visible, reader, RULES, settings, not candidate.given)
     except Exception as fault:
         return _checked_file(script, visible(script, findings), analysed=True, crash=_told(fault))
@@ -259,7 +265,8 @@ def _mended(
 def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> LoopOutcome:
     """The training loops of files and folders, as they were understood, by place."""
     found = found_files(paths, settings)
-    results = list(spread(_loops_of_file, prefilter(found), _lost_loops, jobs))
+    work = partial(_loops_of_file, settings=settings)
+    results = list(spread(work, prefilter(found, words_of(settings.dialects)), _lost_loops, jobs))
     return LoopOutcome(
         tuple(sorted((loop for result in results for loop in result.loops), key=lambda loop: loop.order)),
         tuple(line for result in results for line in result.lost),
@@ -267,14 +274,16 @@ def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> 
     )
 
 
-def _loops_of_file(candidate: Candidate) -> LoopOutcome:
+def _loops_of_file(candidate: Candidate, settings: Settings) -> LoopOutcome:
     from amplint.analysis import loops_of
 
-    if candidate.unreadable or not holds_training_words(candidate.data):
+    if candidate.unreadable or not holds_training_words(candidate.data, words_of(settings.dialects)):
         return LoopOutcome(lost=(f"{candidate.filename}: {candidate.unreadable.why}",) if candidate.unreadable else ())
     try:
         script = _script(candidate)
-        return LoopOutcome(tuple(map(script.placed_loop, loops_of(script.text, candidate.filename))))
+        return LoopOutcome(
+            tuple(map(script.placed_loop, loops_of(script.text, candidate.filename, taught(settings.dialects))))
+        )
     except (Unreadable, Unparsable) as problem:
         return LoopOutcome(lost=(f"{candidate.filename}: {problem.why}",))
     except Exception as fault:
@@ -299,7 +308,8 @@ def _analysed(
     if analysis is None and settings.cache_dir is not None and not candidate.given and candidate.block is None:
         from amplint.cache import kept
 
-        work = kept(settings.cache_dir, work, settings.versions, settings.fixing is not Fixing.NONE)
+        told = {**settings.versions, **{name: repr(sorted(table.items())) for name, table in settings.dialects.items()}}
+        work = kept(settings.cache_dir, work, told, settings.fixing is not Fixing.NONE)
     try:
         return work(script.text, candidate.filename), not script.broken
     except Unparsable as error:
@@ -320,7 +330,7 @@ def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
     def analyse(text: str, filename: str) -> list[Finding]:
         from amplint.analysis import findings_of  # with it comes LibCST: not before there is something to analyse
 
-        return findings_of(text, filename, settings.versions, noisy=True)
+        return findings_of(text, filename, settings.versions, noisy=True, taught=taught(settings.dialects))
 
     return analyse
 
@@ -343,12 +353,12 @@ def _suppressed(findings: list[Finding], text: str, filename: str, speaking: fro
     return without_ignored(findings, comments_of(text), filename, known_rules(), judged)
 
 
-def _wanted(data: bytes) -> bool:
-    return holds_training_words(data) or holds_comment(data)
+def _wanted(data: bytes, words: frozenset[str] = frozenset()) -> bool:
+    return holds_training_words(data, words) or holds_comment(data)
 
 
-def _wanted_by_name(data: bytes) -> bool:
-    return _wanted(data) or b"\0" in data  # UTF-16, for one, hides every word
+def _wanted_by_name(data: bytes, words: frozenset[str] = frozenset()) -> bool:
+    return _wanted(data, words) or b"\0" in data  # UTF-16, for one, hides every word
 
 
 def text_of(filename: str) -> str:

@@ -42,9 +42,10 @@ class Dialect:
     `wrappers`: what wraps a model for several processes.
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
     `behaviour`: the name of a file in this folder that says what the framework does, as a small Python program that is
-    never executed by Python: the static half runs it on its model, together with the user's code. `defines`: qualified
-    public names and what they are called in that program. `adopts`: names that everybody gives to an object of a class
-    of it; `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the
+    never executed by Python: the static half runs it on its model, together with the user's code; `program`: its text,
+    where it is not in a file. `seeds`: methods and functions that make a training step. `defines`: qualified public
+    names and what they are called in that program. `adopts`: names that everybody gives to an object of a class of it;
+    `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the
     framework's name somewhere. `spelling`: what it calls its own `backward` and `clip`, for advice. `autocasts`:
     classes of autocast contexts and the device that they are for, None when it is an argument. `plain`: packages whose
     models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch no gradient.
@@ -66,8 +67,10 @@ class Dialect:
     plain: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()
     trainers: Mapping[str, Normalization] = field(default_factory=dict)
+    seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     behaviour: str = ""
+    program: str = ""
     defines: Mapping[str, str] = field(default_factory=dict)
     adopts: Mapping[str, str] = field(default_factory=dict)
     shape: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)

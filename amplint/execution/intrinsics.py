@@ -113,6 +113,19 @@ def _entry(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     return None if found == "auto" else found
 
 
+def _entry_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`entry_of(arguments, names)`: the first of some keyword arguments that was given; None if none was."""
+    given, names = args
+    return next((given[name] for name in names if name in given), None)
+
+
+def _among(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`among(role, args, kwargs)`: the first argument that plays a role; None if none does."""
+    role, given, named = args
+    found = (one for one in (*given, *named.values()) if _role(run, [one], {}, at) == role)
+    return next((_played(run, [one, role], {}, at) for one in found), None)
+
+
 def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`parameters_of(optimizer)`: the parameters that an optimizer steps."""
     models = args[0].models if isinstance(args[0], Optimizer) else frozenset()
@@ -125,8 +138,10 @@ def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
+    "among": _among,
     "ask": _ask,
     "entry": _entry,
+    "entry_of": _entry_of,
     "handed": _handed,
     "keep": _keep,
     "last_batch": _last_batch,

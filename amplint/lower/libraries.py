@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -21,9 +21,9 @@ _TORCHES = frozenset({"__init__", ".__init__", ".step", ".zero_grad", ".backward
 _FOLDER = Path(dialects.__file__).parent
 
 
-def surroundings_of(body: tuple[ir.Stmt, ...]) -> Surroundings:
-    """The libraries that a module imports, or whose objects it names."""
-    told = [dialect for dialect in dialects.DIALECTS if dialect.behaviour]
+def surroundings_of(body: tuple[ir.Stmt, ...], taught: Sequence[Dialect] = ()) -> Surroundings:
+    """The libraries that a module imports, or whose objects it names; `taught`: those of a configuration, first."""
+    told = [*taught, *(dialect for dialect in dialects.DIALECTS if dialect.behaviour)]
     packages = {name.partition(".")[0] for name in _imported(body)}
     names = _named(body) if told else set()
     shaped = {dialect.name: _shaped(dialect, body) for dialect in told if dialect.shape and _says(dialect, names)}
@@ -32,7 +32,7 @@ def surroundings_of(body: tuple[ir.Stmt, ...]) -> Surroundings:
         for dialect in told
         if _packages(dialect) & packages or dialect.adopts.keys() & names or shaped.get(dialect.name)
     ]
-    return _together([_adopting(*_library(dialect.name), shaped.get(dialect.name, {})) for dialect in used])
+    return _together([_adopting(*_library(dialect), shaped.get(dialect.name, {})) for dialect in used])
 
 
 def _says(dialect: Dialect, names: set[str]) -> bool:
@@ -93,9 +93,12 @@ def _named(body: tuple[ir.Stmt, ...]) -> set[str]:
     return {node.name for node in nodes if isinstance(node, (ir.Name, ir.Attr, ir.Param, ir.Function))}
 
 
+def _library(dialect: Dialect) -> tuple[ir.Library, Deeds]:
+    body, deeds = _read(dialect.behaviour, dialect.program)
+    return ir.Library(dialect.name, body, dict(dialect.defines), dict(dialect.adopts), dict(dialect.spelling)), deeds
+
+
 @cache
-def _library(name: str) -> tuple[ir.Library, Deeds]:
-    dialect = next(dialect for dialect in dialects.DIALECTS if dialect.name == name)
-    text = (_FOLDER / dialect.behaviour).read_text(encoding="utf-8")
-    body, deeds = whole(Statements(parse(text)).module())
-    return ir.Library(name, body, dict(dialect.defines), dict(dialect.adopts), dict(dialect.spelling)), deeds
+def _read(file: str, text: str) -> tuple[tuple[ir.Stmt, ...], Deeds]:
+    """A small program, and what its functions do."""
+    return whole(Statements(parse(text or (_FOLDER / file).read_text(encoding="utf-8"))).module())

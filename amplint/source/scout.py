@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from amplint.source.reading import Unreadable
 
@@ -30,8 +30,10 @@ _OVERRIDES = frozenset({"compute_loss"})
 _MAKERS = re.compile(r"GradScaler$")
 
 
-def scout(text: str) -> str | None:
+def scout(text: str, seeds: Collection[str] = ()) -> str | None:
     """The text with every function that cannot matter blanked out; None when nothing in it can matter.
+
+    `seeds`: what else, when it is called, makes a training step.
 
     Raises Unreadable for code that nests too deeply for a parser to be safe.
     """
@@ -41,11 +43,11 @@ def scout(text: str) -> str | None:
         return text
     _check_depth(tree)
     if not any(found.search(text) for found in (_DEPRECATED, _BOTH)) and not any(
-        _matters(node, text) for node in ast.walk(tree)
+        _matters(node, text, seeds) for node in ast.walk(tree)
     ):
         return None
     lines = LINE.findall(text)
-    for first, last, indent in blanks(tree, lines, deciding(tree)):
+    for first, last, indent in blanks(tree, lines, deciding(tree), seeds):
         lines[first] = f"{indent}pass\n"
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     return "".join(lines)
@@ -82,7 +84,7 @@ def _check_depth(tree: ast.Module) -> None:
     raise Unreadable(f"the code nests more than {MAX_DEPTH} levels deep", row)
 
 
-def _matters(node: ast.AST, text: str) -> bool:
+def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     """Whether a node is a backward, the making of a scaler, an autocast to look at, or an override of a loss.
 
     A zeroing is enough: the backward may be in another file.
@@ -92,7 +94,7 @@ def _matters(node: ast.AST, text: str) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if name in _SEEDS or _MAKERS.search(name):
+    if name in _SEEDS or name in seeds or _MAKERS.search(name):
         return True
     return name == "autocast" and _to_look_at(node, text)
 
@@ -127,9 +129,11 @@ _EVERYBODY_S = frozenset("add call close eval fit forward get init load log main
 """Methods that so many objects have that a call of one says nothing, unless it is the object's own."""
 
 
-def blanks(tree: ast.Module, lines: list[str], told: frozenset[str]) -> Iterator[tuple[int, int, str]]:
-    """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training
-    and calls no function of the file that leads to a backward or a step.
+def blanks(
+    tree: ast.Module, lines: list[str], told: frozenset[str], seeds: Collection[str] = ()
+) -> Iterator[tuple[int, int, str]]:
+    """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
+    calls none of the `seeds` and no function of the file that leads to a backward or a step.
     """
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
@@ -138,7 +142,7 @@ def blanks(tree: ast.Module, lines: list[str], told: frozenset[str]) -> Iterator
         text = "".join(lines[first:last])
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
-        if alone and node.name not in told and not TRAINING.search(text):
+        if alone and node.name not in told and not TRAINING.search(text) and not any(seed in text for seed in seeds):
             idle.setdefault(node.name, []).append((first, last, indent))
         elif _ACTS.search(text):
             acting.add(node.name)
