@@ -144,7 +144,7 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
 
 def program(filename: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
     """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
-    return program_of(filename, body, surroundings_of(body, taught), neighbours_of(filename, body))
+    return program_of(filename, body, surroundings_of(filename, body, taught), neighbours_of(filename, body))
 
 
 @contextmanager

@@ -13,5 +13,6 @@ LIGHTNING = Dialect(
     | {f"{package}.core.LightningModule": "LightningModule" for package in _PACKAGES}
     | {f"{package}.core.module.LightningModule": "LightningModule" for package in _PACKAGES},
     words=frozenset({".manual_backward"}),
+    settings={"16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)"""},
     spelling={"backward": "self.manual_backward(loss)"},
 )

@@ -126,6 +126,11 @@ def _among(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     return next((_played(run, [one, role], {}, at) for one in found), None)
 
 
+def _configured(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`configured(name)`: whether the project makes this setting of the framework's somewhere."""
+    return any(args[0] in library.settings for library in run.program.libraries)
+
+
 def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`parameters_of(optimizer)`: the parameters that an optimizer steps."""
     models = args[0].models if isinstance(args[0], Optimizer) else frozenset()
@@ -140,6 +145,7 @@ def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     "among": _among,
     "ask": _ask,
+    "configured": _configured,
     "entry": _entry,
     "entry_of": _entry_of,
     "handed": _handed,

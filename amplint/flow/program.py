@@ -358,7 +358,8 @@ class Library:
     """What a framework does to the training step, as a small program of its own.
 
     `defines`: the qualified public names that it gives a meaning, and what they are called in its body. `adopts`: names
-    that code gives to an object of a class of it. `spelling`: what it calls its own `backward` and `clip`.
+    that code gives to an object of a class of it. `spelling`: what it calls its own `backward` and `clip`. `settings`:
+    those that the project makes somewhere.
     """
 
     name: str
@@ -366,6 +367,7 @@ class Library:
     defines: dict[str, str]
     adopts: dict[str, str]
     spelling: dict[str, str]
+    settings: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from amplint.lower.names import last, walk
 from amplint.lower.prune import Surroundings, whole
 from amplint.lower.statements import Statements
 from amplint.lower.usage import Deeds
+from amplint.source.configured import configured
 from amplint.source.parse import parse
 
 _TORCHES = frozenset({"__init__", ".__init__", ".step", ".zero_grad", ".backward"})
@@ -21,7 +22,7 @@ _TORCHES = frozenset({"__init__", ".__init__", ".step", ".zero_grad", ".backward
 _FOLDER = Path(dialects.__file__).parent
 
 
-def surroundings_of(body: tuple[ir.Stmt, ...], taught: Sequence[Dialect] = ()) -> Surroundings:
+def surroundings_of(path: str, body: tuple[ir.Stmt, ...], taught: Sequence[Dialect] = ()) -> Surroundings:
     """The libraries that a module imports, or whose objects it names; `taught`: those of a configuration, first."""
     told = [*taught, *(dialect for dialect in dialects.DIALECTS if dialect.behaviour)]
     packages = {name.partition(".")[0] for name in _imported(body)}
@@ -32,7 +33,16 @@ def surroundings_of(body: tuple[ir.Stmt, ...], taught: Sequence[Dialect] = ()) -
         for dialect in told
         if _packages(dialect) & packages or dialect.adopts.keys() & names or shaped.get(dialect.name)
     ]
-    return _together([_adopting(*_library(dialect), shaped.get(dialect.name, {})) for dialect in used])
+    set_so = {dialect.name: _settings(path, dialect, names) for dialect in used}
+    return _together(
+        [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in used]
+    )
+
+
+def _settings(path: str, dialect: Dialect, names: set[str]) -> frozenset[str]:
+    """Those settings of a framework that the project of a file makes, if the file is one that they matter to."""
+    matters = dialect.settings and any(word.strip(".") in names for word in dialect.words)
+    return configured(path, dialect.settings) if matters else frozenset()
 
 
 def _says(dialect: Dialect, names: set[str]) -> bool:
@@ -93,9 +103,10 @@ def _named(body: tuple[ir.Stmt, ...]) -> set[str]:
     return {node.name for node in nodes if isinstance(node, (ir.Name, ir.Attr, ir.Param, ir.Function))}
 
 
-def _library(dialect: Dialect) -> tuple[ir.Library, Deeds]:
+def _library(dialect: Dialect, settings: frozenset[str]) -> tuple[ir.Library, Deeds]:
     body, deeds = _read(dialect.behaviour, dialect.program)
-    return ir.Library(dialect.name, body, dict(dialect.defines), dict(dialect.adopts), dict(dialect.spelling)), deeds
+    names = (dict(dialect.defines), dict(dialect.adopts), dict(dialect.spelling))
+    return ir.Library(dialect.name, body, *names, settings), deeds
 
 
 @cache

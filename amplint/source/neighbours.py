@@ -55,12 +55,12 @@ def _roots(folder: str) -> Iterator[str]:
             yield folder
             yield os.path.join(folder, "src")
         above = os.path.dirname(folder)
-        if above == folder or (not package and (level >= LEVELS or _begins(folder))):
+        if above == folder or (not package and (level >= LEVELS or begins(folder))):
             return
         folder = above
 
 
-def _begins(folder: str) -> bool:
+def begins(folder: str) -> bool:
     """Whether a project begins here."""
     return any(exists(os.path.join(folder, mark)) for mark in _MARKS)
 

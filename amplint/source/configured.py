@@ -1,0 +1,66 @@
+"""What a project sets outside of a file: the line of a configuration, or of a script, that says so.
+
+Looked at are the folders from the file's own up to where its project begins (or the working directory), and what lies
+in their folders of configurations. Only a line that leaves no doubt counts: that there is none proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from amplint.source.asked import stamp
+from amplint.source.neighbours import LEVELS, begins
+from amplint.source.reading import Unreadable, read
+
+_SUFFIXES = (".cfg", ".ini", ".json", ".py", ".toml", ".yaml", ".yml")
+_FOLDER = re.compile(r"(?i)^(conf(ig(uration)?s?)?|cfgs?|hparams|recipes|experiments?|trainer|hydra\w*)$")
+_DEPTH = 3  # folders of configurations inside each other
+MAX_FILES = 300
+MAX_BYTES = 100_000
+
+
+def configured(path: str, settings: Mapping[str, str]) -> frozenset[str]:
+    """Which settings are made in the project of a file; `settings` are regular expressions by name."""
+    patterns = {name: re.compile(pattern.encode()) for name, pattern in settings.items()}
+    found: set[str] = set()
+    for number, file in enumerate(_files(path)):
+        if number >= MAX_FILES or len(found) == len(patterns):
+            break
+        stamp(file)
+        data = _bytes(file)
+        found |= {name for name, pattern in patterns.items() if pattern.search(data)}
+    return frozenset(found)
+
+
+def _bytes(file: str) -> bytes:
+    """What a small file holds, else nothing."""
+    try:
+        return read(file, lambda data: len(data) <= MAX_BYTES, MAX_BYTES) or b""
+    except Unreadable:
+        return b""
+
+
+def _files(path: str) -> Iterator[str]:
+    folder = os.path.dirname(os.path.abspath(path))
+    for _ in range(LEVELS + 1):
+        yield from _inside(folder, _DEPTH)
+        if begins(folder) or folder == os.getcwd():
+            return
+        folder = os.path.dirname(folder)
+
+
+def _inside(folder: str, depth: int) -> Iterator[str]:
+    """The files of a folder that may set something, and those in its folders of configurations."""
+    stamp(folder)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return
+    for name in names:
+        inner = os.path.join(folder, name)
+        if name.endswith(_SUFFIXES):
+            yield inner
+        elif depth and os.path.isdir(inner) and (depth < _DEPTH or _FOLDER.match(name)):
+            yield from _inside(inner, depth - 1)

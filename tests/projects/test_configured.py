@@ -1,0 +1,66 @@
+"""What is set elsewhere in a project decides what is an error: Lightning's precision."""
+
+import pytest
+
+from amplint.analysis import findings_of
+from amplint.findings import Severity
+
+MODULE = """\
+import lightning.pytorch as pl
+
+
+class Clipping(pl.LightningModule):
+    def __init__(self, criterion):
+        super().__init__()
+        self.automatic_optimization = False
+        self.criterion = criterion
+
+    def training_step(self, batch, batch_idx):
+        optimizer = self.optimizers()
+        loss = self.criterion(self(batch[0]), batch[1])
+        optimizer.zero_grad()
+        self.manual_backward(loss)
+        self.clip_gradients(optimizer, gradient_clip_val=1.0)
+        optimizer.step()
+"""
+SCALED = {
+    "train.py": 'import lightning.pytorch as pl\n\npl.Trainer(devices=1, precision="16-mixed")\n',
+    "defaults.ini": "[DEFAULTS]\nprecision = '16-mixed'\n",
+    "configs/trainer/gpu.yaml": "accelerator: gpu\nprecision: 16 # or 32\n",
+    "conf.toml": 'precision = "16"\n',
+    "settings.json": '{"trainer": {"precision": 16}}',
+}
+NOT_SCALED = {
+    "train.py": 'import lightning.pytorch as pl\n\npl.Trainer(precision="bf16-mixed")\n',
+    "configs/trainer/gpu.yaml": "precision: 32\ndecimal_precision: 16\n",
+    "notes/gpu.yaml": "precision: 16-mixed\n",
+    "defaults.ini": "precision = 16-true\n",
+}
+
+
+def severities(tmp_path, monkeypatch, name, text):
+    monkeypatch.chdir(tmp_path)
+    for file, content in (("own/models/net.py", MODULE), (name, text)):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(content)
+    return [(found.code, found.severity) for found in findings_of(MODULE, "own/models/net.py")]
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_clip_before_lightning_unscales_is_an_error_where_the_project_scales(tmp_path, monkeypatch, name):
+    told = severities(tmp_path, monkeypatch, name, SCALED[name])
+    assert told == [("clip-before-unscale", Severity.ERROR)]
+
+
+@pytest.mark.parametrize("name", NOT_SCALED)
+def test_it_is_a_warning_where_nothing_says_that_it_does(tmp_path, monkeypatch, name):
+    told = severities(tmp_path, monkeypatch, name, NOT_SCALED[name])
+    assert told == [("clip-before-unscale", Severity.WARNING)]
+
+
+def test_what_lies_above_the_project_says_nothing(tmp_path, monkeypatch):
+    (tmp_path / "defaults.ini").write_text(SCALED["defaults.ini"])
+    inside = tmp_path / "project"
+    inside.mkdir()
+    told = severities(inside, monkeypatch, "setup.py", "")
+    assert told == [("clip-before-unscale", Severity.WARNING)]
