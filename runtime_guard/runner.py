@@ -15,6 +15,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
@@ -35,10 +36,20 @@ def main(arguments: Sequence[str] | None = None) -> int | str | None:
         parser.error("a SCRIPT or -m MODULE is needed")
     options.script = target[0]
     try:
+        _require_torch()
         return _run(options, _program(target, is_module))
     except ConfigurationError as error:
         sys.stderr.write(f"runtime_guard: {error}\n")
         return 2
+
+
+def _require_torch() -> None:
+    """Raises ConfigurationError where there is no torch."""
+    if "torch" not in sys.modules and find_spec("torch") is None:
+        raise ConfigurationError(
+            f"{sys.executable} has no torch; run the guard with the Python that trains: `python -m pip install` amplint "
+            "there, then `python -m runtime_guard ...`"
+        )
 
 
 def _parser() -> argparse.ArgumentParser:

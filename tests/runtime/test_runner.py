@@ -1,10 +1,15 @@
 """`python -m runtime_guard`: a script runs as it would alone, and is reported on whatever happens."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from tests.runtime.forked import run_module
+
+ROOT = Path(__file__).parents[2]
 
 LOOP = """\
 import sys
@@ -139,3 +144,13 @@ def test_a_disabled_scaler_is_never_called_confirmed(script, tmp_path):
     done = run(tmp_path, path)
     assert "a scaler that is not enabled" in done.stderr
     assert "skipped by the scaler" not in done.stderr
+
+
+def test_without_torch_it_says_which_python_lacks_it(tmp_path):
+    bare = [sys.executable, "-S", "-m", "runtime_guard", "script.py"]  # -S: nothing that was installed is there
+    done = subprocess.run(bare, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"runtime_guard: {sys.executable} has no torch; run the guard with the Python that trains: "
+        "`python -m pip install` amplint there, then `python -m runtime_guard ...`\n"
+    )
