@@ -47,8 +47,8 @@ def _require_torch() -> None:
     """Raises ConfigurationError where there is no torch."""
     if "torch" not in sys.modules and find_spec("torch") is None:
         raise ConfigurationError(
-            f"{sys.executable} has no torch; run the guard with the Python that trains: `python -m pip install` amplint "
-            "there, then `python -m runtime_guard ...`"
+            f"{sys.executable} has no torch; run the guard with the Python that trains: `python -m pip install` "
+            "amplint there, then `python -m runtime_guard ...`"
         )
 
 
