@@ -6,12 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
 from amplint.catalogue import RULES
-from amplint.catalogue.rule import Tier
+from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.versions import allows, reaches
 from amplint.dialects.dialect import Dialect
 from amplint.execution.entries import Entry, entries, play
@@ -44,6 +44,7 @@ Teaching = tuple[Dialect, ...]
 
 MAX_RESTARTS = 12
 MOST_KEPT = 64  # files whose own findings are kept
+MOST_READ = 2  # texts whose runs are kept: a file, and the same one mended
 
 
 def findings_of(
@@ -52,23 +53,91 @@ def findings_of(
     versions: Mapping[str, str] = MappingProxyType({}),
     noisy: bool = False,
     taught: Teaching = (),
+    rules: Mapping[str, Rule] = RULES,
+    tail: int = 1,
 ) -> list[Finding]:
     """The findings of one file, sorted; `versions` are the declared bounds of libraries, `noisy`: opt-in rules too.
 
-    `taught`: dialects besides those that amplint knows. Raises Unparsable, and Unreadable for code nested too deeply.
+    `taught`: dialects besides those that amplint knows. `tail`: how many batches are left over of the epochs that are
+    played. Raises Unparsable, and Unreadable for code nested too deeply.
     """
-    reduced = scout(text, _seeds(taught))
-    if reduced is None:
-        return []
     with _deep():
-        body = Statements(parse(reduced)).module()
-        whole = program(filename, body, taught)
-        if not whole.neighbours and not taught and not more_than_zeroing(text):
+        reading = _read(text, filename, taught)
+        if reading is None:
+            return []
+        if not reading.played.program.neighbours and not taught and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
-        breaches = [*_facts(filename, body, versions), *_all_breaches(whole)]
+        played = reading.played if tail == 1 else Played(reading.played.program, tail)
+        breaches = [*_facts(filename, reading.body, versions), *_all_breaches(played, rules)]
         told = [breach for breach in breaches if noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN]
         found = {_finding(breach) for breach in brought_home(told, filename, partial(_own, taught=taught))}
     return sorted(found, key=lambda finding: finding.order)
+
+
+_NOTHING_HIDDEN: Mapping[str, Rule] = {name: replace(rule, hides=()) for name, rule in RULES.items()}
+"""The rules as they speak if none makes another one superfluous."""
+
+
+def all_findings_of(
+    text: str, filename: str, versions: Mapping[str, str] = MappingProxyType({}), taught: Teaching = ()
+) -> list[Finding]:
+    """All that is wrong in one file: what another mistake hides, too, and what a longer tail shows. Each once, sorted.
+
+    Raises Unparsable, and Unreadable for code nested too deeply.
+    """
+    every = (findings_of(text, filename, versions, True, taught, _NOTHING_HIDDEN, tail) for tail in (2, 1))
+    ordered = sorted((one for found in every for one in found), key=lambda one: one.severity is Severity.ERROR)
+    best = {(finding.code, finding.place): finding for finding in ordered}
+    return sorted(best.values(), key=lambda finding: finding.order)
+
+
+class Played:
+    """A program and the runs from each of its entries, each played when it is first asked for.
+
+    `tail`: how many batches are left over of an epoch.
+    """
+
+    def __init__(self, program: ir.Program, tail: int = 1) -> None:
+        self.program, self.tail = program, tail
+        self.entries = tuple(entries(program))
+        self._runs: dict[int, tuple[list[Run], bool]] = {}
+
+    def runs(self, at: int) -> tuple[list[Run], bool]:
+        """The runs from an entry, and whether they are all."""
+        if at not in self._runs:
+            self._runs[at] = _runs_and_whether_all(self.program, self.entries[at], self.tail)
+        return self._runs[at]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A text, lowered, played as far as was asked for, and what was asked of the file system for it."""
+
+    body: tuple[ir.Stmt, ...]
+    played: Played
+    asked: Answers
+
+
+def _read(text: str, filename: str, taught: Teaching) -> _Reading | None:
+    """The program of a text; None if it holds no training step. The latest ones are kept. Raises Unparsable."""
+    place = (text, filename, *(dialect.program for dialect in taught))
+    known = _READ.get(place)
+    if known is not None and still_so(known.asked):
+        heard_again(known.asked)
+        return known
+    reduced = scout(text, _seeds(taught))
+    if reduced is None:
+        return None
+    with recorded() as asked:
+        body = Statements(parse(reduced)).module()
+        reading = _Reading(body, Played(program(filename, body, taught)), asked)
+    for old in list(_READ)[: len(_READ) + 1 - MOST_READ]:
+        del _READ[old]
+    _READ[place] = reading
+    return reading
+
+
+_READ: dict[tuple[str, ...], _Reading] = {}
 
 
 def _seeds(taught: Teaching) -> frozenset[str]:
@@ -98,7 +167,7 @@ def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     try:
         reduced = scout(decoded(read(filename, lambda data: True) or b""), _seeds(taught))
         body = Statements(parse(reduced)).module() if reduced is not None else None
-        found = _all_breaches(program(filename, body, taught)) if body is not None else ()
+        found = _all_breaches(Played(program(filename, body, taught)), RULES) if body is not None else ()
         return frozenset(breach.key for breach in found if breach.site.path == filename)
     except (Unparsable, Unreadable):
         return frozenset()
@@ -109,15 +178,14 @@ def loops_of(text: str, filename: str, taught: Teaching = ()) -> list[TrainingLo
 
     Raises Unparsable, and Unreadable for code nested too deeply.
     """
-    reduced = scout(text, _seeds(taught))
-    if reduced is None:
-        return []
     with _deep():
-        whole = program(filename, Statements(parse(reduced)).module(), taught)
-        places = [(Site(filename, *extent(node)), function) for node, function in loop_places(whole.body)]
+        reading = _read(text, filename, taught)
+        if reading is None:
+            return []
+        places = [(Site(filename, *extent(node)), function) for node, function in loop_places(reading.body)]
         found: dict[Site, Understood] = {}
-        for entry in entries(whole):
-            runs, complete = _runs_and_whether_all(whole, entry)
+        for at in range(len(reading.played.entries)):
+            runs, complete = reading.played.runs(at)
             for loop in understood([run.events for run in runs], places):
                 known = found.get(loop.site)
                 if known is None or len(loop.not_followed) < len(known.not_followed):
@@ -172,42 +240,38 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
                 said |= {rule.id} if rule.once else set()
 
 
-def _all_breaches(program: ir.Program) -> Iterator[Breach]:
+def _all_breaches(played: Played, rules: Mapping[str, Rule]) -> Iterator[Breach]:
     """The breaches of a program, and those that a window of constant length 1 hides: no more than warnings."""
     said: set[tuple[str, Site]] = set()
-    for breach in _breaches(program):
+    for breach in _breaches(played, rules):
         said.add(breach.key)
         yield breach
-    opened, names = released(program)
-    for breach in _breaches(opened) if names else ():
+    opened, names = released(played.program)
+    for breach in _breaches(Played(opened, played.tail), rules) if names else ():
         if breach.key not in said and not breach.mild:
             yield replace(breach, mild=True, latent=names)
 
 
-def _breaches(program: ir.Program) -> list[Breach]:
+def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
     """The breaches of a program from all of its entries; what one entry has run, the next need not."""
     found: dict[tuple[str, Site], Breach] = {}
     executed: set[int] = set()
-    for entry in entries(program):
+    for at, entry in enumerate(played.entries):
         if entry.function is not None and id(entry.function) in executed:
             continue
-        runs = _runs(program, entry)
+        runs, _ = played.runs(at)
         for run in runs:
             executed |= run.executed
-        for breach in judge([_trace(run, entry) for run in runs], RULES):
+        for breach in judge([_trace(run, entry) for run in runs], rules):
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 found[breach.key] = breach
     return list(found.values())
 
 
-def _runs(program: ir.Program, entry: Entry) -> list[Run]:
-    """All runs from an entry, on a model that does not change any more."""
-    return _runs_and_whether_all(program, entry)[0]
-
-
-def _runs_and_whether_all(program: ir.Program, entry: Entry) -> tuple[list[Run], bool]:
-    model, idle = Model(), Counter[str]()
+def _runs_and_whether_all(program: ir.Program, entry: Entry, tail: int) -> tuple[list[Run], bool]:
+    """All runs from an entry, on a model that does not change any more, and whether they are all."""
+    model, idle = Model(tail=tail), Counter[str]()
     for _ in range(MAX_RESTARTS):
         try:
             return all_runs(lambda forced: play(program, entry, model, forced), idle=idle)

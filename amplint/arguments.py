@@ -93,7 +93,10 @@ def _about_rules(parser: ArgumentParser) -> None:
 
 
 def _about_fixes(parser: ArgumentParser) -> None:
-    fixes = parser.add_argument_group("fixes (each is proved: the mistake is gone from a copy, and no other is there)")
+    fixes = parser.add_argument_group(
+        "fixes (each is proved on a copy: its mistake is gone, and none is there that was not there before; another "
+        "one that the mistake had hidden is told then)"
+    )
     fixes.add_argument("--fix", action="store_true", help="mend what can be mended without changing a right program")
     fixes.add_argument("--unsafe-fixes", action="store_true", default=None, help="also change the numbers of a run")
     fixes.add_argument("--diff", action="store_true", help="tell the fixes as a patch, write nothing")

@@ -173,7 +173,8 @@ def _checked(
     progress: Progress,
     found: Discovery,
 ) -> Outcome:
-    work = partial(check_file, settings=settings, analysis=analysis)
+    others = tuple(one.filename for one in candidates) if settings.fixing is not Fixing.NONE else ()
+    work = partial(check_file, settings=settings, analysis=analysis, others=others)
     results: list[Checked] = []
     for result in spread(work, candidates, _lost, jobs):
         results.append(result)
@@ -194,8 +195,10 @@ def _checked(
     )
 
 
-def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | None = None) -> Checked:
-    """What becomes of one file, from its bytes to its findings."""
+def check_file(
+    candidate: Candidate, settings: Settings, analysis: Analysis | None = None, others: Sequence[str] = ()
+) -> Checked:
+    """What becomes of one file, from its bytes to its findings. `others`: the files that may import it."""
     filename = candidate.filename
     speaking = settings.selection.rules(settings.inside(filename))
     trains = holds_training_words(candidate.data, words_of(settings.dialects))
@@ -212,7 +215,7 @@ def check_file(candidate: Candidate, settings: Settings, analysis: Analysis | No
     told = visible(script, findings)
     mendable = settings.fixing is not Fixing.NONE and whole and candidate.block is None
     if mendable and any(finding.scene is not None for finding in told):
-        return _mended(candidate, script, findings, visible, settings, analysis)
+        return _mended(candidate, script, findings, visible, settings, analysis, others)
     return _checked_file(script, told, _broken(script, filename, speaking) if trains else [], analysed=trains)
 
 
@@ -238,16 +241,21 @@ def _mended(
     visible: Callable[[Script, Sequence[Finding]], list[Finding]],
     settings: Settings,
     analysis: Analysis | None,
+    others: Sequence[str],
 ) -> Checked:
     """What becomes of a file that has findings with remedies. A fault in mending is no reason to tell no findings."""
-    from amplint.analysis import loops_of
+    from amplint.analysis import all_findings_of, loops_of
     from amplint.catalogue import RULES
+    from amplint.fix.importers import Importers
     from amplint.fix.proof import Document, Reader
     from amplint.fix.session import mended
 
     document = Document(candidate.filename, candidate.data, script, tuple(findings))
     try:
-        reader = Reader(_chosen(analysis, settings), partial(loops_of, taught=taught(settings.dialects)))
+        dialects = taught(settings.dialects)
+        beneath = partial(all_findings_of, versions=settings.versions, taught=dialects)
+        analyse = _chosen(analysis, settings)
+        reader = Reader(analyse, partial(loops_of, taught=dialects), beneath, Importers(others, analyse, beneath))
         done = mended(document, visible, reader, RULES, settings, not candidate.given)
     except Exception as fault:
         return _checked_file(script, visible(script, findings), analysed=True, crash=_told(fault))

@@ -127,6 +127,13 @@ class Through:
 
 
 @dataclass(frozen=True)
+class AtBoundary:
+    """The statement at the finding has to run at the end of a framework's window, as the rule's words spell it."""
+
+    word: str
+
+
+@dataclass(frozen=True)
 class ByModel:
     """The call at the finding has to be a method of the model whose parameters it is given."""
 
@@ -170,6 +177,7 @@ Action = (
     | DropArgument
     | Unwrap
     | Through
+    | AtBoundary
     | ByModel
     | Rename
     | AddArgument

@@ -14,5 +14,9 @@ ACCELERATE = Dialect(
         "accelerate.GradientAccumulationPlugin": "GradientAccumulationPlugin",
     },
     adopts={"accelerator": "Accelerator"},
-    spelling={"backward": "accelerator.backward(loss)", "clip": "accelerator.clip_grad_norm_(...)"},
+    spelling={
+        "backward": "accelerator.backward(loss)",
+        "clip": "accelerator.clip_grad_norm_(...)",
+        "boundary": "accelerator.sync_gradients",
+    },
 )

@@ -47,9 +47,9 @@ class Dialect:
     names and what they are called in that program. `adopts`: names that everybody gives to an object of a class of it;
     `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the framework's
     name somewhere. `settings`: what is set elsewhere in a project, and the regular expression of the line that does;
-    for files that hold one of its `words`. `spelling`: what it calls its own `backward` and `clip`, for advice.
-    `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument. `plain`:
-    packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch
+    for files that hold one of its `words`. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
+    advice. `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
+    `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that touch
     no gradient.
     `sentences`: how an event of certain objects is written, and read.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `words`: a file without

@@ -41,12 +41,15 @@ class Again(Exception):
 
 @dataclass
 class Model:
-    """The sizes that symbols are given. It only ever learns, so that restarts come to an end."""
+    """The sizes that symbols are given. It only ever learns, so that restarts come to an end.
+
+    `tail`: how many batches are left over of an epoch after its last whole window; fewer than WINDOW.
+    """
 
     windows: set[str] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
     longest: int = WINDOW
-    tail: bool = True
+    tail: int = 1
     assigned: dict[int, dict[str, ir.Expr]] = field(default_factory=dict)
 
     @property
@@ -75,7 +78,7 @@ class Model:
     def learn_no_tail(self) -> None:
         """Makes the window divide the epoch. Raises Again when that is new."""
         if self.tail:
-            self.tail = False
+            self.tail = 0
             raise Again
 
 

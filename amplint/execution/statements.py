@@ -265,7 +265,7 @@ def _at_times(run: Run, taken: bool, test: Value) -> Iterator[None]:
 def _rules_out_a_tail(run: Run, node: ir.If, test: Value) -> bool:
     """`if len(loader) % N: raise` says that the window divides the epoch."""
     raises = len(node.body) == 1 and isinstance(node.body[0], ir.Leave) and node.body[0].how == "raise"
-    return raises and isinstance(test, (int, Gated)) and run.model.tail and arithmetic.truth(run, test)
+    return raises and isinstance(test, (int, Gated)) and run.model.tail > 0 and arithmetic.truth(run, test)
 
 
 def _drops_surplus(run: Run, node: ir.If, test: Value) -> bool:

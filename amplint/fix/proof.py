@@ -1,8 +1,13 @@
 """Fixes that are proved: made on a copy, which is read again. The mistake is gone, and no other one is there.
 
-The findings of the copy are compared with those of the text rule by rule: that of the fix has to be one fewer. A copy
-that is told less because less of it is understood proves nothing: no training loop may be followed less far than it
-was. What is not proved is shown to a person (`display`), and never written.
+The findings of the copy are compared with those of the text rule by rule: that of the fix has to be one fewer, and no
+other one may be there. There is one exception: a mistake that another one makes superfluous to tell is not told with it
+(`Rule.hides`), and is uncovered when that one is mended. It is not new if the text as it was, judged without any such
+hiding, has it too; a fix that uncovers nothing goes first, and a later pass mends what was uncovered.
+
+The files that import it are judged with the copy in its place, and may be told nothing new either. A copy that is told
+less because less of it is understood proves nothing: no training loop may be followed less far than
+it was. What is not proved is shown to a person (`display`), and never written.
 """
 
 from __future__ import annotations
@@ -11,13 +16,14 @@ import ast
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from amplint.catalogue.remedy import Remedy
 from amplint.catalogue.rule import Rule
-from amplint.findings import Edit, Finding, Fix, Severity, TrainingLoop
+from amplint.findings import Edit, Finding, Fix, TrainingLoop
 from amplint.fix.code import Change, Code, applied, in_order
 from amplint.fix.documents import Unwritable, edited
+from amplint.fix.importers import Counts, Importers, counted
 from amplint.fix.remedies import ways
 from amplint.source.languages import script_of
 from amplint.source.reading import Unparsable, Unreadable
@@ -26,7 +32,7 @@ from amplint.source.script import Script
 Analysis = Callable[[str, str], list[Finding]]
 Understanding = Callable[[str, str], list[TrainingLoop]]
 DISPLAY = "display"
-MOST_PASSES = 40
+MOST_MENDED = 40
 
 _PARTS = ("window", "divisor", "scaler", "clip", "step", "zero_grad", "scheduler")
 
@@ -47,23 +53,36 @@ class Document:
 
 @dataclass(frozen=True)
 class Proved:
-    """A fix, and the file after it; None for one that is not proved."""
+    """A fix, and the file after it; None for one that is not proved.
+
+    `uncovers`: findings are told of the file after it that the mistake had hidden.
+    """
 
     fix: Fix
     after: Document | None
+    uncovers: bool = False
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a program is read: what is wrong in it, and which training loops it has, as far as they can be followed."""
+    """How one file is read: what is wrong in it, and which training loops it has, as far as they can be followed.
+
+    `beneath`: the findings, and those that they hide. `importers`: who takes something from it. `known`: the states of
+    the file that have been read.
+    """
 
     findings: Analysis
     loops: Understanding
+    beneath: Analysis
+    importers: Importers
+    known: dict[bytes, Document] = field(default_factory=dict, compare=False, repr=False)
 
     def read(self, data: bytes, filename: str) -> Document:
-        """A file, analysed. Raises Unparsable and Unreadable."""
-        script = script_of(data, filename)
-        return Document(filename, data, script, tuple(self.findings(script.text, filename)))
+        """A file, analysed; once. Raises Unparsable and Unreadable."""
+        if data not in self.known:
+            script = script_of(data, filename)
+            self.known[data] = Document(filename, data, script, tuple(self.findings(script.text, filename)))
+        return self.known[data]
 
 
 class Prover:
@@ -73,20 +92,21 @@ class Prover:
         self.document, self.reader, self.rules = document, reader, rules
         self.code: Code | None = None
         self.loops: list[TrainingLoop] | None = None
+        self.beneath: Counts | None = None
 
     def fix(self, finding: Finding) -> Proved | None:
         """The fix of a finding: the first that is proved, else the first that can be written. Raises Broken."""
         rule = self.rules.get(finding.code)
         if rule is None or rule.remedy is None or finding.scene is None:
             return None
-        shown: Proved | None = None
+        found: list[Proved] = []
         self.code = self.code or Code(self.document.script.text)
         for changes in ways(self.code, finding, rule.remedy):
-            found = self._tried(finding, rule.remedy, changes)
-            if found is not None and found.after is not None:
-                return found
-            shown = shown or found
-        return shown
+            tried = self._tried(finding, rule.remedy, changes)
+            found += [tried] if tried is not None else []
+            if tried is not None and tried.after is not None and not tried.uncovers:
+                return tried
+        return next((one for one in found if one.after is not None), found[0] if found else None)
 
     def _tried(self, finding: Finding, remedy: Remedy, changes: list[Change]) -> Proved | None:
         """A fix as it comes out; None where the file cannot be changed that way."""
@@ -111,9 +131,18 @@ class Prover:
             after = self.reader.read(data, before.filename)
         except Unparsable as error:
             raise Broken(f"the fix of {finding.code} in row {finding.place.row}: {error}") from error
-        hidden = self.rules[finding.code].hides
-        proved = better(before.findings, after.findings, finding.code, hidden) and self._follows(after)
-        return Proved(Fix(remedy.safety.value, message, edits), after) if proved else shown
+        new = uncovered(before.findings, after.findings, finding.code)
+        if new is None or (new and not self._were_there(new)) or not self._follows(after):
+            return shown
+        if self.reader.importers.are_told_more(before.filename, before.data, after.data):
+            return shown
+        return Proved(Fix(remedy.safety.value, message, edits), after, bool(new))
+
+    def _were_there(self, new: Counts) -> bool:
+        """Whether the text as it was has as many findings of some rules, if none is hidden."""
+        if self.beneath is None:
+            self.beneath = counted(self.reader.beneath(self.document.script.text, self.document.filename))
+        return all(count <= self.beneath[key] for key, count in new.items())
 
     def _follows(self, after: Document) -> bool:
         before = self.document
@@ -133,21 +162,12 @@ def _as_far(before: TrainingLoop, after: TrainingLoop) -> bool:
     return not lost and not stops and len(after.not_followed) <= len(before.not_followed)
 
 
-def better(before: Sequence[Finding], after: Sequence[Finding], code: str, hidden: Sequence[str] = ()) -> bool:
-    """Whether there is one finding of a rule fewer, and of no rule one more, nor one that is more serious.
-
-    A warning that was `hidden` by the mistake was there before it was mended: it is not new.
-    """
-    had, has = _counted(before), _counted(after)
-    more = [key for key, count in has.items() if count > had[key] and (key[0] not in hidden or key[1])]
-    return not more and has[(code, False)] < had[(code, False)]
-
-
-def _counted(findings: Sequence[Finding]) -> Counter[tuple[str, bool]]:
-    """How often each rule speaks at all, and how often as an error."""
-    counts = Counter((finding.code, False) for finding in findings)
-    counts.update((finding.code, True) for finding in findings if finding.severity is Severity.ERROR)
-    return counts
+def uncovered(before: Sequence[Finding], after: Sequence[Finding], code: str) -> Counts | None:
+    """How often those rules speak that speak more often, or more seriously; None if the rule of the fix is one."""
+    had, has = counted(before), counted(after)
+    if has[(code, False)] >= had[(code, False)]:
+        return None
+    return Counter({key: count for key, count in has.items() if count > had[key]})
 
 
 def _check_syntax(before: str, after: str, finding: Finding) -> None:
@@ -195,18 +215,40 @@ def fixed(
 ) -> tuple[Document, list[Finding]]:
     """The file after all fixes that may be made, one after the other, and the findings that they mended. Raises Broken.
 
-    Each is proved on the file as the one before has left it, so that overlapping fixes wait for each other.
+    Each is proved on the file as the one before has left it, so that overlapping fixes wait for each other. What could
+    not be mended is tried once more when all others are.
     """
     mended: list[Finding] = []
-    for _ in range(MOST_PASSES):
+    waiting: set[Known] = set()
+    again = False
+    while len(mended) < MOST_MENDED:
         prover = Prover(document, reader, rules)
-        for finding in visible(document.script, document.findings):
+        for finding, known in _told_apart(document, visible(document.script, document.findings)):
             remedy = rules[finding.code].remedy if finding.code in rules else None
-            proved = prover.fix(finding) if remedy is not None and applicable(remedy.safety.value) else None
+            if known in waiting or remedy is None or not applicable(remedy.safety.value):
+                continue
+            waiting.add(known)
+            proved = prover.fix(finding)
             if proved is not None and proved.after is not None:
-                document = proved.after
+                document, again = proved.after, True
                 mended.append(replace(finding, fix=proved.fix))
                 break
         else:
-            break
+            if not again:
+                break
+            waiting, again = set(), False
     return document, mended
+
+
+Known = tuple[str, str, int]
+"""A rule, the line that it speaks of, and how many such findings stand before this one."""
+
+
+def _told_apart(document: Document, findings: Sequence[Finding]) -> Iterator[tuple[Finding, Known]]:
+    """Findings, each with what it is known by while lines above it come and go."""
+    lines, seen = document.script.text.splitlines(), Counter[tuple[str, str]]()
+    for finding in findings:
+        row = finding.place.row
+        key = finding.code, lines[row - 1].strip() if row <= len(lines) else ""
+        yield finding, (*key, seen[key])
+        seen[key] += 1

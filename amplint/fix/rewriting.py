@@ -10,6 +10,7 @@ import libcst as cst
 
 from amplint.catalogue.remedy import (
     AddArgument,
+    AtBoundary,
     ByModel,
     CountFromOne,
     Detach,
@@ -147,8 +148,10 @@ def _undivide(stage: Stage, action: Undivide) -> Iterator[Changes]:
         return
     code, end = stage.code, stage.code.span(node)[1]
     function = code.function(node)
-    found = [one for one in _divisions(function) if code.span(one)[0] < end and _last(code, one) == said.split(".")[-1]]
-    for one in sorted(found, key=lambda one: -code.span(one)[0]):
+    every = sorted(_divisions(function), key=lambda one: -code.span(one)[0])
+    earlier = [one for one in every if code.span(one)[0] < end]
+    named = [one for one in earlier if _last(code, one) == said.split(".")[-1]]
+    for one in named or [one for one in earlier if _is_of_a_loss(code, one)]:
         statement = code.statement(one)
         if isinstance(one, cst.AugAssign) or (isinstance(statement, cst.Assign) and _changes_itself(statement, one)):
             taken = layout.removed(code, statement) if statement is not None else None
@@ -171,6 +174,12 @@ def _last(code: Code, division: cst.BinaryOperation | cst.AugAssign) -> str:
     """The last part of what something is divided by."""
     divisor = division.right if isinstance(division, cst.BinaryOperation) else division.value
     return code.source(divisor).split(".")[-1]
+
+
+def _is_of_a_loss(code: Code, division: cst.BinaryOperation | cst.AugAssign) -> bool:
+    """Whether it is a loss by its name that is divided."""
+    divided = division.left if isinstance(division, cst.BinaryOperation) else division.target
+    return re.search(r"(?i)loss", code.source(divided)) is not None
 
 
 def _changes_itself(statement: cst.Assign, division: cst.CSTNode) -> bool:
@@ -282,13 +291,44 @@ def _through(stage: Stage, action: Through) -> Iterator[Changes]:
     if not isinstance(call, cst.Call) or not owner:
         return
     code = stage.code
-    named = rf"(?<![\w.])(?:self\.)?\w*{re.escape(owner.split('.')[-1])}(?=\.)"
-    start, end = code.span(code.function(call))
-    for name in dict.fromkeys(re.findall(named, code.text[start:end])):
+    for name in _named_like(code, owner, call):
         if method == "backward" and isinstance(call.func, cst.Attribute) and not call.args:
             yield [Change(*code.span(call), f"{name}.backward({code.source(call.func.value)})")]
         elif method != "backward":
             yield [Change(*code.span(call.func), f"{name}.{method}")]
+
+
+def _named_like(code: Code, owner: str, near: cst.CSTNode) -> Iterator[str]:
+    """The names that a framework's object may have in the function of a node."""
+    named = rf"(?<![\w.])(?:self\.)?\w*{re.escape(owner.split('.')[-1])}(?=\.)"
+    start, end = code.span(code.function(near))
+    yield from dict.fromkeys(re.findall(named, code.text[start:end]))
+
+
+def _at_boundary(stage: Stage, action: AtBoundary) -> Iterator[Changes]:
+    """The statement put under an `if`, its comment above it as before."""
+    code, node = stage.code, stage.code.at(stage.site)
+    statement = code.statement(node) if node is not None else None
+    owner, _, test = dict(stage.scene.words).get(action.word, "").rpartition(".")
+    if not isinstance(statement, cst.Expr) or not owner or len(code.block(statement)) < 2:
+        return
+    start, end = code.span(statement)
+    row, last = code.row(start), code.row(end)
+    alone = code.text[code.starts[row] : start].strip() == "" and not isinstance(statement.semicolon, cst.Semicolon)
+    texts = [one for one in _all(statement) if isinstance(one, cst.SimpleString | cst.FormattedString)]
+    if not alone or any(code.row(code.span(one)[0]) != code.row(code.span(one)[1]) for one in texts):
+        return
+    inner, margin = code.tree.module.default_indent, code.margin(row)
+    rest = [Change(code.starts[one], code.starts[one], inner) for one in range(row + 1, last + 1)]
+    for name in _named_like(code, owner, statement):
+        head = f"if {name}.{test}:{code.line_end(row)}{margin}{inner}"
+        yield [Change(start, start, head), *rest]
+
+
+def _all(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _all(child)
 
 
 DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
@@ -302,4 +342,5 @@ DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
     Unwrap: _unwrap,
     ByModel: _by_model,
     Through: _through,
+    AtBoundary: _at_boundary,
 }

@@ -6,6 +6,8 @@ import io
 import os
 from collections.abc import Callable
 
+from amplint.source.asked import given
+
 LIMIT = 1 << 20  # bytes; no training loop written by people comes near it, and parsers are slow far below it
 LIMIT_WITH_OUTPUTS = 1 << 26  # bytes of a notebook, which holds pictures too; its code may be as long as any
 _SEARCHED = 1 << 26  # bytes of a larger file that are looked at to tell whether it matters
@@ -33,6 +35,9 @@ def read(path: str, wanted: Callable[[bytes], bool], limit: int = LIMIT) -> byte
 
     Raises Unreadable for a file that cannot be opened, and for a wanted one over the limit.
     """
+    held = given(path)
+    if held is not None:
+        return held if wanted(held) else None
     try:
         with open(path, "rb", buffering=0) as file:
             over = os.fstat(file.fileno()).st_size > limit

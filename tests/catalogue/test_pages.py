@@ -10,7 +10,8 @@ from amplint.catalogue.examples import examples
 
 HEADING = re.compile(r"^## (.+)$", re.M)
 FENCE = re.compile(r"^```python.*?^```$", re.M | re.S)
-REQUIRED = ["What happens", "Why", "Example", "What to do", "Source"]
+REQUIRED = ["What happens", "Why", "Example", "What to do", "Fix", "Source"]
+FIX = re.compile(r"^## Fix\n\n(Safe|Unsafe|None)[:.] (?=.{20})", re.M)
 RAISES = "torch raises: "
 BLOCKS = [
     pytest.param(example, id=f"{name}-{number}-{'bad' if example.bad else 'good'}")
@@ -43,6 +44,14 @@ def test_a_page_has_the_headings_of_all_pages(name):
 def test_a_page_names_messages_before_it_says_what_to_do(name):
     found = HEADING.findall(RULES[name].page)
     assert "Messages" not in found or found.index("Messages") == found.index("What to do") - 1
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_page_says_how_safe_its_fix_is_and_why(name):
+    remedy = RULES[name].remedy
+    found = FIX.search(RULES[name].page)
+    assert found is not None
+    assert found[1].lower() == (remedy.safety.value if remedy is not None else "none")
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amplint.analysis import findings_of, loops_of
-from amplint.catalogue import RULES
 from amplint.fix.code import Change
-from amplint.fix.proof import Broken, Reader, fixed
+from amplint.fix.proof import Broken
+from tests.fix import mended as whole
 
-READER = Reader(findings_of, loops_of)
 HEAD = """\
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -26,9 +24,8 @@ CLOSING = ["scaler.step(optimizer)", "scaler.update()", "optimizer.zero_grad()"]
 
 
 def mended(text: str) -> tuple[str, list[str]]:
-    before = READER.read(text.encode(), "train.py")
-    after, done = fixed(before, lambda script, found: list(found), READER, RULES, lambda safety: safety == "safe")
-    return after.data.decode(), [finding.code for finding in done]
+    _, after, done = whole.mended(text, ("safe",))
+    return after.data.decode(), done
 
 
 def added(before: str, after: str) -> list[str]:

@@ -10,12 +10,9 @@ import warnings
 import pytest
 import torch
 
-from amplint.analysis import findings_of, loops_of
-from amplint.catalogue import RULES
-from amplint.fix.proof import Reader, fixed
+from tests.fix.mended import mended
 from tests.mutants.windows import LEGAL, STYLES, mutants
 
-READER = Reader(findings_of, loops_of)
 SLIPS = [
     "drop divide",
     "drop unscale",
@@ -45,8 +42,7 @@ def numbers(source: str) -> list[torch.Tensor]:
 def test_what_a_slip_changed_is_mended(slip):
     right, _ = STYLES["script"](LEGAL_STEP)
     wrong, _ = STYLES["script"](MUTANTS[slip])
-    before = READER.read(wrong.encode(), "program.py")
-    after, done = fixed(before, lambda script, found: list(found), READER, RULES, lambda safety: True)
+    before, after, done = mended(wrong)
     assert done, [finding.code for finding in before.findings]
     for expected, found in zip(numbers(right), numbers(after.data.decode()), strict=True):
         close = 1e-6 if slip == "drop divide" else 0.0

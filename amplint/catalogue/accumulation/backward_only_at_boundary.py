@@ -51,6 +51,11 @@ Call `backward()` on every micro-step; only the step, `scaler.update()` and `zer
 `.grad` adds up what the micro-batches contribute. If only every fourth batch is to be used, take the division of
 the loss out and skip the other batches before the forward.
 
+## Fix
+
+None. The backward can go out of the gate, or the other micro-batches need not be computed at all; which was
+meant, the source does not say.
+
 ## Source
 
 - Gradient accumulation: `backward()` stands outside of the gate

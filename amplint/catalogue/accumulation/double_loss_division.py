@@ -55,6 +55,11 @@ def train(args, model, loader, criterion):
 Leave the division to the framework. Where a loss is weighted by its share of all tokens in the window, multiply by N
 what the framework will divide: `loss = loss_sum * N / tokens`.
 
+## Fix
+
+Unsafe: takes out the division by hand, so that the gradient becomes N times what it was. With SGD the effective
+learning rate grows with it, and so does what a clip threshold lets through.
+
 ## Source
 
 - Accelerate, gradient accumulation

@@ -61,6 +61,11 @@ the tail on purpose by not computing it. `DataLoader(drop_last=True)` drops samp
 batches of the last window. A flush after the loop needs unscale, clip, update and the schedule as well, and
 must reset a counter.
 
+## Fix
+
+None. To step on what is left, to let it run on into the next epoch or to drop it on purpose are all right, and
+the first needs another divisor too.
+
 ## Source
 
 - Gradient accumulation (whose gate leaves a tail)

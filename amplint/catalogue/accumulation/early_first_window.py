@@ -49,6 +49,12 @@ makes the first window one micro-batch too long. `i % accum_steps == 0` stays ri
 beginning of a window. A counter that runs on over epochs makes a single short window in the whole run: then
 this is a warning.
 
+## Fix
+
+Safe: adds the `+ 1`. The windows become those that the divisor and the schedule already count on. Other
+micro-batches are left over at the end of an epoch then, and may be told as a `dropped-tail-window`, which the
+epoch had before as well.
+
 ## Source
 
 - Gradient accumulation (`if (i + 1) % iters_to_accumulate == 0`)

@@ -52,6 +52,11 @@ Update the average right after the optimizer's step, under the same gate (`if ac
 Accelerate). If the decay was tuned with the update on every micro-step, raise it to the N-th power to keep what it
 remembers.
 
+## Fix
+
+None. The decay may have been chosen for as many updates as there are now; whether it or the place should
+change, the source does not say.
+
 ## Source
 
 - Weight averaging (https://docs.pytorch.org/docs/stable/optim.html#weight-averaging-swa-and-ema)

@@ -53,6 +53,10 @@ Take `num_items_in_batch=None` in the signature. Then either normalize by it (a 
 or say that the loss is a mean over the micro-batch: `loss_is_scaled_for_ga = False` in the class (transformers 5.19 and
 later), `self.model_accepts_loss_kwargs = False` after `super().__init__(...)` (before).
 
+## Fix
+
+None. What the sum has to be divided by depends on how the loss is made, which only its author knows.
+
 ## Source
 
 - `transformers/trainer.py` of transformers 5.23, `training_step` and `compute_loss`

@@ -50,6 +50,11 @@ Move the division above the backward, and back-propagate what was divided: `(los
 With a GradScaler: `scaler.scale(loss / accum_steps).backward()`. `loss.div(accum_steps)` alone is thrown away,
 only `div_` works in place. Then multiply back for the log, on a detached copy.
 
+## Fix
+
+Unsafe: divides before the backward. The gradient, and with SGD the effective learning rate, becomes 1/N of what
+it was; the message says what N is.
+
 ## Source
 
 - Gradient accumulation: the loss is divided before `scaler.scale(loss).backward()`

@@ -56,6 +56,10 @@ Call the discriminator's `zero_grad()` right before its own backward, or freeze 
 (`discriminator.requires_grad_(False)`) while the generator's loss goes back: that saves the work of computing them
 too. Detaching the generator's output in the discriminator's phase is right and is not enough.
 
+## Fix
+
+None. To zero between the backwards, to detach and to freeze all help, and cost differently.
+
 ## Source
 
 - DCGAN tutorial: `netD.zero_grad()` stands at the top of the discriminator's phase

@@ -65,6 +65,11 @@ Count the valid tokens of the whole window before its first backward, add the lo
 divide by that count. Dividing by the micro-batch's own count and by the window, or by the padded length, is not the
 same. A last batch with fewer samples is another matter: its samples weigh a little more, and nobody minds.
 
+## Fix
+
+None. The number of tokens of the whole window has to be known before its first backward, which changes how
+batches are fetched.
+
 ## Source
 
 - Gradient accumulation: an average of averages is not the average over all tokens

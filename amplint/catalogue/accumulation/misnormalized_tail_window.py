@@ -43,6 +43,10 @@ Divide by `min(accum_steps, len(loader) - first)`, where `first` is the index of
 draw whole windows first and divide by their length; or let windows run on over epochs, so that there is no tail.
 Multiplying the gradients by `accum_steps / length` before the clip and the step is right too.
 
+## Fix
+
+None. The length of the last window has to be known in advance, and where from is up to the program.
+
 ## Source
 
 - Gradient accumulation (`loss = loss / iters_to_accumulate`)

@@ -59,6 +59,11 @@ learning rate instead (clip and L2 stay wrong), nor only the logged value, nor a
 (`ineffective-loss-division`); do not divide where a framework's backward already does, as
 `accelerator.backward` and DeepSpeed's `engine.backward`.
 
+## Fix
+
+Unsafe: divides the loss where it is back-propagated. The gradient, and with SGD the effective learning rate,
+becomes 1/N of what it was; the message says what N is. What is logged stays as it is.
+
 ## Source
 
 - Gradient accumulation (`loss = loss / iters_to_accumulate`)

@@ -37,6 +37,10 @@ Call `optimizer.step()` after the last backward of the window, or `scaler.step(o
 where the loss was scaled. If the gradients themselves are wanted (a saliency map, a penalty), take them with
 `torch.autograd.grad` and make no optimizer.
 
+## Fix
+
+None. Where the step belongs, and whether there is a reason for none, the source does not say.
+
 ## Source
 
 - Taking an optimization step (https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step)

@@ -42,6 +42,10 @@ Call `optimizer.zero_grad()` once per window: after the step, under its gate. Do
 that accumulates (`zero-grad-per-micro-step`), nor between backward and step (`zero-grad-before-step`). With
 several optimizers each one needs its own. Lowering the learning rate only delays the divergence.
 
+## Fix
+
+Safe: zeroes right after the step. No right program steps again and again on the sum of all gradients so far.
+
 ## Source
 
 - Optimizer.zero_grad (https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html)

@@ -70,6 +70,10 @@ for x, y in loader:
 Take one of the two calls out. If two steps on one batch are meant, back-propagate anew between them, on gradients
 that were zeroed. A flush after the loop belongs under a test that something is left over.
 
+## Fix
+
+None. Which of the steps was meant, the source does not say.
+
 ## Source
 
 - `GradScaler.step`, which refuses a second call before `update()`

@@ -47,6 +47,11 @@ for epoch in range(epochs):
 Add `loss.detach()`. Not `loss.item()`, which makes the host wait for the device at every step; one `.item()` of the
 total, where it is printed, is enough.
 
+## Fix
+
+Safe: adds `.detach()`. The number is the same, and no synchronisation with the device is added, as `.item()`
+would.
+
 ## Source
 
 - FAQ, "My model reports cuda runtime error(2): out of memory" (https://docs.pytorch.org/docs/stable/notes/faq.html)

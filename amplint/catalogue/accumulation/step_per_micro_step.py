@@ -50,6 +50,11 @@ Put step, `scaler.update()` and `zero_grad()` under one gate. If no accumulation
 the loss out and zero on every iteration. Accelerate and DeepSpeed gate prepared optimizers and engines by
 themselves: there the step is called on every micro-step.
 
+## Fix
+
+Unsafe: moves the step, and the unscaling and clipping that belong to it, to where gradients are zeroed. There
+is one update per window then, of the sum of its gradients, under the same learning rate.
+
 ## Source
 
 - Gradient accumulation (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)

@@ -61,6 +61,10 @@ for i, (x, y) in enumerate(loader):
 Divide a mean by the number of micro-batches in the window, and a sum by the number of samples (or valid tokens) in
 the window. For a log, divide a detached copy: `total += loss.detach() / len(loader)`.
 
+## Fix
+
+None. The divisor may be wrong, or the window; a division that is due twice would be worse.
+
 ## Source
 
 - Gradient accumulation (`loss = loss / iters_to_accumulate`)

@@ -49,6 +49,11 @@ for x, y in loader:
 Zero after the step, or before the first backward of the window. Do not silence the scaler's assertion by
 unscaling before the erasure: the step then runs on nothing, in silence.
 
+## Fix
+
+Unsafe: moves `zero_grad()` behind the step. The optimizer is handed gradients for the first time: nothing in
+the run stays as it was.
+
 ## Source
 
 - Optimizer.zero_grad (a step with a gradient of 0 differs from one with None)

@@ -50,6 +50,11 @@ Zero once per window: after the step, under the same gate. Do not drop the divis
 the small updates: that restores the size of one micro-batch's gradient and still discards three of four.
 `model.zero_grad()` and `p.grad = None` erase as well; look for a second one.
 
+## Fix
+
+Unsafe: moves `zero_grad()` behind the step. An update is then made from all micro-batches of its window; it was
+made from the last one.
+
 ## Source
 
 - Gradient accumulation: `zero_grad()` stands with the step under the gate

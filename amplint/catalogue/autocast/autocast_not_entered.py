@@ -43,6 +43,10 @@ with torch.autocast("cpu", dtype=torch.bfloat16) and torch.set_grad_enabled(True
 Enter it: `with torch.autocast("cuda", dtype=torch.bfloat16):`, with a comma between several contexts, or
 `stack.enter_context(...)` of a `contextlib.ExitStack`.
 
+## Fix
+
+None. Which statements belong into the region, only their author knows.
+
 ## Source
 
 - Autocasting (https://docs.pytorch.org/docs/stable/amp.html#autocasting): "instances of autocast serve as context

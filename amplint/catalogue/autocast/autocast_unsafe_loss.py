@@ -49,6 +49,10 @@ scaler.update()
 Drop the sigmoid, and use `F.binary_cross_entropy_with_logits` or `nn.BCEWithLogitsLoss` on the logits: they are safe,
 and more exact. Do not do one without the other. Else end the region before, or nest one with `enabled=False`.
 
+## Fix
+
+None. The model has to hand out logits, and whoever else uses its probabilities has to be changed with it.
+
 ## Source
 
 - Prefer `binary_cross_entropy_with_logits` over `binary_cross_entropy`

@@ -39,6 +39,11 @@ for x, y in loader:
 End the `with` block after the loss, and take `backward()` one level to the left. A custom function that needs its
 forward's autocast state in the backward says so by itself: `torch.amp.custom_fwd` and `torch.amp.custom_bwd`.
 
+## Fix
+
+Safe: ends the region before the backward, where none of the statements that leave it computes anything that
+autocast would do in another precision. The backward of an operation runs in the type of its forward anyway.
+
 ## Source
 
 - `torch/amp/autocast_mode.py` of torch 2.13, class `autocast`: "Backward passes under autocast are not recommended"

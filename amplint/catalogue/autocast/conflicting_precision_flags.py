@@ -33,6 +33,10 @@ arguments = TrainingArguments("out", fp16=not good, bf16=good)
 
 Keep `bf16` where the hardware has it (Ampere and later): it needs no loss scaling. Else keep `fp16`.
 
+## Fix
+
+None. Which of the two was meant, only its author knows.
+
 ## Source
 
 - `transformers/training_args.py`, `TrainingArguments.__post_init__`

@@ -73,6 +73,10 @@ Decorate `forward` with `torch.amp.custom_fwd(device_type=...)` and `backward` w
 backward then runs under the autocast of its forward. With `cast_inputs=torch.float32` the function runs in full
 precision, and autocast is off inside it. A function that casts what it saves itself needs neither.
 
+## Fix
+
+None. In which precision the backward has to run depends on what the function computes.
+
 ## Source
 
 - Autocast and custom autograd functions

@@ -48,6 +48,10 @@ for x, y in loader:
 Use `DistributedDataParallel`, which has a process for each GPU and is faster besides; or decorate the model's
 `forward` with `@torch.autocast("cuda", dtype=torch.bfloat16)`, which is entered in each thread.
 
+## Fix
+
+None. The region has to go into the `forward` of the model, or DataParallel has to go.
+
 ## Source
 
 - Working with multiple GPUs (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#working-with-multiple-gpus)

@@ -63,6 +63,11 @@ Write `torch.amp.autocast("cuda", ...)` and `torch.amp.GradScaler("cuda", ...)`:
 passed by position moves by one. `custom_fwd` and `custom_bwd` of `torch.amp` take `device_type="cuda"`. If the project
 supports torch before 2.4, say so: `versions = {torch = ">=2.1"}` in `[tool.amplint]`.
 
+## Fix
+
+Safe: takes everything from `torch.amp`, with the device "cuda" named; torch does the same in the old names. All
+of a file at once, or nothing of it where a use is not clear.
+
 ## Source
 
 - Automatic mixed precision (https://docs.pytorch.org/docs/stable/amp.html)

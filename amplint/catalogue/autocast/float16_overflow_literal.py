@@ -34,6 +34,10 @@ with torch.autocast("cpu", dtype=torch.float16):
 
 Write `torch.finfo(x.dtype).min` or `float("-inf")`, or mask after `.float()`.
 
+## Fix
+
+None. Which number is large enough, and whether an infinity is meant, depends on what the result goes into.
+
 ## Source
 
 - `torch.finfo` (https://docs.pytorch.org/docs/stable/type_info.html#torch-finfo): 65504 is the largest float16

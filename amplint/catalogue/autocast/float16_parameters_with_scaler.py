@@ -47,6 +47,10 @@ for x, y in loader:
 Leave the model in float32, without `.half()` or `.to(torch.float16)`, and run its forward under
 `torch.autocast("cuda", dtype=torch.float16)`. A frozen part may be float16; what is trained may not.
 
+## Fix
+
+None. To load the weights in float32 costs memory, to train in bfloat16 asks for a device that can.
+
 ## Source
 
 - Automatic mixed precision: do not call `half()` on the model

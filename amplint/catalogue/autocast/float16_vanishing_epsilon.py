@@ -30,6 +30,10 @@ with torch.autocast("cpu", dtype=torch.float16):
 Compute in float32, with `.float()` before the epsilon, or take one that float16 can hold, such as 1e-4 or
 `torch.finfo(x.dtype).eps`.
 
+## Fix
+
+None. A larger epsilon changes the result where the other summand is small; how small it gets, only a run knows.
+
 ## Source
 
 - `torch.finfo` (https://docs.pytorch.org/docs/stable/type_info.html#torch-finfo)

@@ -42,6 +42,10 @@ Leave the parameters in float32 and run the forward under `torch.autocast`, with
 memory of the float32 weights use an optimizer that keeps a copy of its own, or train few parameters, in float32, of a
 model whose others are frozen.
 
+## Fix
+
+None. Float32 weights under autocast, master weights and bfloat16 all help, at different costs.
+
 ## Source
 
 - Mixed Precision Training, section 3.1, "FP32 master copy of weights" (https://arxiv.org/abs/1710.03740)

@@ -46,6 +46,11 @@ Write `torch.autocast(device_type="cuda", dtype=torch.float16)`. The device type
 `torch.device` write `device.type`. Do not drop the argument to go back to `torch.cuda.amp.autocast`, which is
 deprecated since torch 2.4, and do not pass the dtype first: by position, the device type comes first.
 
+## Fix
+
+Safe: names the device "cuda" where none is named, or takes the class from where it has that argument. As it
+stands the call raises.
+
 ## Source
 
 - Autocasting (https://docs.pytorch.org/docs/stable/amp.html#autocasting)

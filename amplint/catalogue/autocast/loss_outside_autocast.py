@@ -53,6 +53,10 @@ for x, y in loader:
 
 Take the criterion into the region, one level to the right; or cast what it is given, with `.float()`.
 
+## Fix
+
+None. What may come along into the region depends on what else happens between the forward and the loss.
+
 ## Source
 
 - Autocasting (https://docs.pytorch.org/docs/stable/amp.html#autocasting): "autocast should wrap only the forward

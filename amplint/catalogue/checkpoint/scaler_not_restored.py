@@ -42,6 +42,10 @@ for x, y in loader:
 Call `scaler.load_state_dict()` where the optimizer's state is loaded. Make the scaler before that, and no other one
 after it.
 
+## Fix
+
+None. Older checkpoints have no such entry, and what is to be done about them is a decision.
+
 ## Source
 
 - Saving and resuming with a scaler

@@ -60,6 +60,10 @@ torch.save(model.state_dict(), io.BytesIO())
 Save `scaler.state_dict()` beside `optimizer.state_dict()`, and hand it to `scaler.load_state_dict()` where the
 optimizer's state is loaded. Save after `scaler.update()`.
 
+## Fix
+
+None. Whoever loads the checkpoints has to know the new entry.
+
 ## Source
 
 - Saving and resuming with a scaler

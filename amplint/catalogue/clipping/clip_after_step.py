@@ -38,6 +38,11 @@ before `scaler.step(optimizer)`. With accumulation the place is under the gate, 
 window. Moving the clip alone above `scaler.step()` is half a mend: it then meets scaled gradients
 (`clip-before-unscale`).
 
+## Fix
+
+Unsafe: moves the clip before the step, with the unscaling that it needs. Gradients are clipped for the first
+time: where the threshold bites, the updates become smaller.
+
 ## Source
 
 - clip_grad_norm_ modifies gradients in place

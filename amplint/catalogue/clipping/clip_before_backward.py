@@ -36,6 +36,11 @@ Clip after the last backward of the window and before the optimizer's step; with
 `scaler.unscale_(optimizer)`. Clipping the loss or the weights is something else and does not bound the
 gradients.
 
+## Fix
+
+Unsafe: moves the clip between the backward and the step, with the unscaling that it needs. Gradients are
+clipped for the first time: where the threshold bites, the updates become smaller.
+
 ## Source
 
 - clip_grad_norm_ (https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)

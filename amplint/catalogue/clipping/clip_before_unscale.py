@@ -49,6 +49,11 @@ Call `scaler.unscale_(optimizer)` right before the clip, once per window, under 
 `scaler.step()` then knows that it need not unscale. Do not multiply the threshold by 65536, the scale changes;
 do not unscale after the clip; do not unscale on every micro-step (`repeated-unscale`).
 
+## Fix
+
+Safe: calls `scaler.unscale_(optimizer)` before the clip. The threshold becomes the one that is written, and no
+program that is right clips scaled gradients.
+
 ## Source
 
 - Gradient clipping: gradients are to be unscaled before they are modified or inspected

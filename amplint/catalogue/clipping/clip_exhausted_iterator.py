@@ -42,6 +42,11 @@ for x, y in loader:
 
 Hand over `model.parameters()` itself, which is a new generator each time, or keep `list(model.parameters())`.
 
+## Fix
+
+None. The iterator has to be made into a list where it comes from, or its parameters asked for anew; where from,
+the clip does not say.
+
 ## Source
 
 - `torch/nn/modules/module.py` of torch 2.13: `parameters` is a generator

@@ -39,6 +39,11 @@ for i, (x, y) in enumerate(loader):
 Move the clip under the gate of the step. Do not divide the threshold by the window instead: partial sums are
 still shrunk. With a GradScaler `unscale_()` moves along; it may run only once per window (`repeated-unscale`).
 
+## Fix
+
+Unsafe: moves the clip to the end of the window, with the unscaling that it needs. The threshold then holds for
+the sum of the window and not for each partial sum, so that the updates become larger or smaller.
+
 ## Source
 
 - Gradient accumulation: unscale, to clip, just before the step and after all gradients for the upcoming step
@@ -46,7 +51,7 @@ still shrunk. With a GradScaler `unscale_()` moves along; it may run only once p
 """
 
 from amplint.catalogue.amounts import at_least, begins_micro_step
-from amplint.catalogue.remedy import Insert, Move, unsafe
+from amplint.catalogue.remedy import AtBoundary, Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -65,5 +70,6 @@ RULE = Rule(
         Move(Kind.CLIP, before=(Kind.SCALER_STEP, Kind.STEP)),
         Move(Kind.UNSCALE, before=(Kind.SCALER_STEP,), along=(Kind.CLIP,)),
         (Insert(Kind.UNSCALE, before=(Kind.SCALER_STEP,)), Move(Kind.CLIP, before=(Kind.SCALER_STEP,))),
+        AtBoundary("boundary"),
     ),
 )

@@ -58,6 +58,11 @@ for x, y in loader:
 Leave the flag at False: the scaler finds the infinity by itself, and skips the step. To stop a run that has diverged,
 count the steps that were skipped in a row, or look at `scaler.get_scale()`.
 
+## Fix
+
+Unsafe: takes the argument out. A gradient that is not finite for another reason than the scale no longer ends
+the run either; the scaler skips its step.
+
 ## Source
 
 - `torch/nn/utils/clip_grad.py` of torch 2.13, `get_total_norm`

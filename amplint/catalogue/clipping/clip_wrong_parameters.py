@@ -55,6 +55,10 @@ Clip the parameters of the optimizer that steps next. With a GradScaler the thre
 `scaler.unscale_(opt)`, the clip of its parameters, `scaler.step(opt)`. A model that is meant to go without a clip
 needs none of another's.
 
+## Fix
+
+None. Whether the clip or the optimizer has the right parameters, the source does not say.
+
 ## Source
 
 - clip_grad_norm_ clips the gradients of the parameters that it is given

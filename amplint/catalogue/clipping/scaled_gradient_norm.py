@@ -40,6 +40,10 @@ for x, y in loader:
 Call `scaler.unscale_(optimizer)` first, once per window. Dividing the norm by `scaler.get_scale()` gives the same
 number, but `get_scale()` makes the host wait for the device.
 
+## Fix
+
+None. To measure later and to divide by the scale are both right.
+
 ## Source
 
 - Working with unscaled gradients: gradients are to be unscaled before they are modified or inspected

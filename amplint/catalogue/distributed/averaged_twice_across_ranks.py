@@ -56,6 +56,10 @@ def train(net, loader):
 
 Back-propagate this rank's mean as it is, and average a detached copy for the log.
 
+## Fix
+
+None. The division may be there for a loss that is logged, too.
+
 ## Source
 
 - DistributedDataParallel: gradients are averaged over the ranks

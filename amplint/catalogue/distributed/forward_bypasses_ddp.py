@@ -56,6 +56,11 @@ def train(net, loader):
 Call the wrapped model. A method of the module other than `forward` that trains can be reached through `forward` with an
 argument that says what is meant.
 
+## Fix
+
+Safe: calls the wrapper. It runs the same forward, and the ranks then average their gradients, which is all that
+it is for.
+
 ## Source
 
 - DistributedDataParallel: gradients are synchronized by hooks that its `forward` prepares

@@ -59,6 +59,10 @@ def train(net, loader, accum_steps):
 
 Begin the `no_sync` block before the forward.
 
+## Fix
+
+None. All of the micro-step has to go into the context, with whatever stands between.
+
 ## Source
 
 - DistributedDataParallel, `no_sync`: "The forward pass should be included inside the context manager, or else gradients

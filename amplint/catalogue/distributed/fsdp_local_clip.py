@@ -52,6 +52,10 @@ def train(net, loader):
 Call `clip_grad_norm_` of the outermost wrapped model. With `ShardingStrategy.NO_SHARD`, and with `fully_shard` (FSDP2),
 whose parameters are DTensors, torch's function is right.
 
+## Fix
+
+Safe: calls the model's own clip. The norm is then that of all gradients, as the threshold says.
+
 ## Source
 
 - FullyShardedDataParallel, `clip_grad_norm_`

@@ -64,6 +64,11 @@ def train(net, loader):
 Use `torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler`, which reduces what it finds over the ranks. With
 `fully_shard` (FSDP2) the plain scaler is right, and so it is with `ShardingStrategy.NO_SHARD`.
 
+## Fix
+
+None. The scaler for shards is another class, which has to be imported, and may be made by code that serves
+other models too.
+
 ## Source
 
 - `torch/distributed/fsdp/sharded_grad_scaler.py` of torch 2.13, `unscale_`: `found_inf` is all-reduced

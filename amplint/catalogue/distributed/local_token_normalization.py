@@ -71,6 +71,10 @@ dist.destroy_process_group()
 All-reduce the number of tokens of the window, and multiply by the world size what DistributedDataParallel divides by:
 `loss_sum * world_size / tokens_of_all_ranks`. One all-reduce of a single number per window is enough.
 
+## Fix
+
+None. The count has to be summed over the ranks, which is a communication, and its place a decision.
+
 ## Source
 
 - DistributedDataParallel averages gradients over the ranks

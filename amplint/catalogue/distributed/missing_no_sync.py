@@ -60,6 +60,11 @@ Run forward and backward of every micro-step but the last one in `model.no_sync(
 `model.require_backward_grad_sync` before the forward. A last window that is shorter has to end outside too. For FSDP
 it is a choice: there `no_sync` keeps whole gradients on every rank, which needs memory.
 
+## Fix
+
+None. The forward and the backward of each micro-step have to go into a context that depends on the window; and
+FSDP then keeps whole gradients, which costs memory.
+
 ## Source
 
 - DistributedDataParallel, `no_sync`

@@ -66,6 +66,10 @@ def train(net, loader, accum_steps):
 
 Let the last micro-step of every window, a shorter last window included, run its forward and its backward outside.
 
+## Fix
+
+None. The condition is the wrong one, and what it should be depends on how micro-steps are counted.
+
 ## Source
 
 - DistributedDataParallel, `no_sync`: gradients are synchronized in the first forward-backward pass exiting the context

@@ -69,6 +69,10 @@ rank's loss, tokens, clock or overflow has to be shared first. A GradScaler keep
 on what is skipped only where the gradients that it looks at are all-reduced ones. Let a sampler or `drop_last` give
 each rank as many batches as the others have.
 
+## Fix
+
+None. It shows in a run, and its cause may be anywhere.
+
 ## Source
 
 - DistributedDataParallel assumes that "the parameters of the model" are changed alike in every process

@@ -58,6 +58,11 @@ Hand the loss to the framework: `accelerator.backward(loss)`, `engine.backward(l
 `fabric.backward(loss)`, and with Apex `with amp.scale_loss(loss, optimizer) as scaled: scaled.backward()`. Do not
 divide or scale by hand as well.
 
+## Fix
+
+Safe: calls the framework's backward. It back-propagates the same loss, and does what the framework's step
+counts on having been done.
+
 ## Source
 
 - Accelerate, migrating (https://huggingface.co/docs/accelerate/basic_tutorials/migration)

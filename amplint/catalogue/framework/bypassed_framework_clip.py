@@ -60,13 +60,18 @@ Call the framework's clip, on the micro-step on which the optimizer steps: `acce
 `if accelerator.sync_gradients`, `self.clip_gradients(...)` in Lightning, `fabric.clip_gradients(...)`, and for
 DeepSpeed the entry `gradient_clipping` of its configuration.
 
+## Fix
+
+Safe: calls the framework's clip with the same arguments, at the end of the window where it has one. The
+threshold becomes the one that is written.
+
 ## Source
 
 - Accelerate, gradient clipping (https://huggingface.co/docs/accelerate/package_reference/accelerator)
 - `accelerate/accelerator.py` of accelerate 1.15, `clip_grad_norm_`
 """
 
-from amplint.catalogue.remedy import Through, safe
+from amplint.catalogue.remedy import AtBoundary, Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import bypassed, without_scale
 from amplint.protocol.events import STEPS, Kind
@@ -84,5 +89,6 @@ RULE = Rule(
     remedy=safe(
         "call `{clip}`",
         Through("clip"),
+        (Through("clip"), AtBoundary("boundary")),
     ),
 )

@@ -52,6 +52,11 @@ Call `engine.backward(loss)` and `engine.step()` on every micro-step, and nothin
 `zero_grad()`, and no `scheduler.step()` for a schedule that was handed to `deepspeed.initialize`. What belongs to an
 update (logging, an average of the weights) may ask `engine.is_gradient_accumulation_boundary()` before `engine.step()`.
 
+## Fix
+
+Unsafe: leaves the counting, and what the engine does by itself, to the engine. Where the window was counted
+twice, updates become as many times more frequent as it has micro-steps.
+
 ## Source
 
 - DeepSpeed, training API (https://deepspeed.readthedocs.io/en/latest/training.html)

@@ -55,6 +55,11 @@ def train(args, model, loader, criterion):
 Put the micro-step inside `with accelerator.accumulate(model):`. Where no accumulation is wanted, leave
 `gradient_accumulation_steps` out.
 
+## Fix
+
+None. All of the micro-step has to go into the context, and the division that the framework then does may be
+there by hand.
+
 ## Source
 
 - Accelerate, gradient accumulation

@@ -48,6 +48,10 @@ Call forward and backward before `scaler.step(optimizer)`, without a closure. An
 evaluates the loss again in the middle of its step, where the scaler cannot unscale: train it in bfloat16 or float32,
 without a scaler.
 
+## Fix
+
+None. An optimizer that needs its closure cannot be used with a scaler.
+
 ## Source
 
 - `torch/amp/grad_scaler.py` of torch 2.13, `step`: only `"closure" in kwargs` is refused

@@ -44,6 +44,10 @@ Look for the NaN, not at the scale: `torch.autograd.set_detect_anomaly(True)` fo
 by a norm that may be zero, a literal beyond 65504 in float16, a learning rate that is too high. Do not raise
 `min_scale` or clamp the scale: the steps would be taken with NaN.
 
+## Fix
+
+None. It shows in a run: the model, not the scale, is at fault.
+
 ## Source
 
 - Gradient scaling (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)

@@ -40,6 +40,11 @@ Back-propagate the result: `scaler.scale(loss).backward()`, or `scaled_loss = sc
 `scaled_loss.backward()`. Keep `loss` for the log. There is no in-place variant: `scaler.scale_()` does not
 exist.
 
+## Fix
+
+Safe: back-propagates the scaled loss, as its scaling says was meant; the scaler's step divides by the scale
+again.
+
 ## Source
 
 - Gradient scaling (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)

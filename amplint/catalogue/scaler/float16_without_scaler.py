@@ -50,6 +50,11 @@ for x, y in loader:
 Make one `torch.amp.GradScaler` for the run, back-propagate `scaler.scale(loss)`, step with `scaler.step(optimizer)`
 and end with `scaler.update()`; unscale before clipping. Or run in bfloat16, where the device has it.
 
+## Fix
+
+None. A scaler, bfloat16 and float32 all help; the first needs changes in several places, the second another
+device.
+
 ## Source
 
 - Automatic mixed precision package, Gradient Scaling

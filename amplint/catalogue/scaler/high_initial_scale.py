@@ -41,6 +41,10 @@ for epoch in range(4):
 Start lower: `init_scale=2.0**12` to `2.0**14` for deep networks; the scale grows by itself. When training goes on
 from a checkpoint, restore the scaler's state too: then it begins where it was.
 
+## Fix
+
+None. It shows in a run, and which scale is low enough depends on the model.
+
 ## Source
 
 - Gradient scaling, `init_scale` (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)

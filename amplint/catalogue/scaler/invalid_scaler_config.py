@@ -36,6 +36,10 @@ Leave both factors at their defaults, 2.0 and 0.5. To start lower, lower `init_s
 less often, raise `growth_interval` (2000). To keep the scale from growing at all, use a growth interval longer
 than the run, not a growth factor of 1.
 
+## Fix
+
+None. Which factor was meant, only its author knows.
+
 ## Source
 
 - Gradient scaling (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)

@@ -58,6 +58,11 @@ no condition: it reads by itself whether the step was skipped. Do not call it on
 (`No inf checks were recorded prior to update.`), do not catch the RuntimeError, and do not make a new scaler
 for every step, which throws the learnt scale away.
 
+## Fix
+
+Safe: calls `scaler.update()` after the last step. Without it the scale never changes, and a second `unscale_()`
+raises.
+
 ## Source
 
 - Gradient scaling (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)

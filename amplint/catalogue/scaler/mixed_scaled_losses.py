@@ -55,6 +55,10 @@ for x, y in loader:
 Scale every loss whose gradients meet in one optimizer, with the same scaler. Do not divide by the scale by hand for
 one of them; do not make a second scaler for the second loss.
 
+## Fix
+
+None. Some of the losses may be left unscaled on purpose, with a step of their own in mind.
+
 ## Source
 
 - Working with multiple models, losses, and optimizers

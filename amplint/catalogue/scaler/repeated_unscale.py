@@ -50,13 +50,18 @@ deleting `unscale_()` (the clip then meets scaled gradients: `clip-before-unscal
 micro-step (the next backward adds scaled gradients to unscaled ones); catching the error; clearing
 `scaler._per_optimizer_states`.
 
+## Fix
+
+Unsafe: unscales once per window, right before the step, and clips there too. torch raises as it stands, or
+gradients are divided by the scale twice; what comes out in their place is new.
+
 ## Source
 
 - Gradient accumulation (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
 - `torch/amp/grad_scaler.py` of torch 2.13, `unscale_`
 """
 
-from amplint.catalogue.remedy import Delete, Move, unsafe
+from amplint.catalogue.remedy import AtBoundary, Delete, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Stage
@@ -75,5 +80,6 @@ RULE = Rule(
         Move(Kind.UNSCALE, before=(Kind.SCALER_STEP,), along=(Kind.CLIP,)),
         Move(Kind.UNSCALE, before=(Kind.SCALER_STEP,)),
         Delete(Kind.UNSCALE),
+        AtBoundary("boundary"),
     ),
 )

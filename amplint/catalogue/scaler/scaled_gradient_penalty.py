@@ -53,6 +53,11 @@ for x, y in loader:
 Divide what `autograd.grad` returns by `scaler.get_scale()` before anything else is done with it. The scale protects
 small values on their way back; outside of that the numbers have to be true ones.
 
+## Fix
+
+None. The gradients have to be divided by the scale, and the penalty computed under autocast again: several
+lines, in names of their author's.
+
 ## Source
 
 - Gradient penalty with scaled gradients

@@ -58,6 +58,11 @@ for epoch in range(epochs):
 Make the scaler once, where the optimizer is made, and hand it to the function that trains. A new model with a new
 optimizer (the next fold of a cross-validation) gets a new scaler.
 
+## Fix
+
+Unsafe: makes the scaler once, before the loops. The scale then goes on from batch to batch, and other steps are
+skipped than before.
+
 ## Source
 
 - "Creates a GradScaler once at the beginning of training"

@@ -54,6 +54,11 @@ Call `scaler.update()` once, as the scaler's last call of the iteration, after t
 gradients were made before it. Inside a window it belongs under the gate, with the step. A second scaler is not
 needed: one scaler serves several optimizers.
 
+## Fix
+
+Unsafe: moves `update()` behind the last step. The gradients are then divided by the scale that they carry; it
+was sometimes another one.
+
 ## Source
 
 - Working with multiple models, losses, and optimizers

@@ -41,6 +41,10 @@ for x, y in loader:
 Make the scaler with `enabled=dtype == torch.float16`: its calls then pass everything through, and one loop serves both
 dtypes.
 
+## Fix
+
+None. To take the scaler out changes every line that it stands in, and it does no harm.
+
 ## Source
 
 - Automatic mixed precision package, Gradient Scaling: what underflows is float16

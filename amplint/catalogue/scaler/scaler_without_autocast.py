@@ -39,6 +39,10 @@ for x, y in loader:
 Run the forward and the loss under `torch.autocast(device, dtype=torch.float16)`, or train without the scaler
 (`enabled=False` leaves the lines as they are).
 
+## Fix
+
+None. Either the forward should run in float16 or the scaler should go.
+
 ## Source
 
 - Typical mixed precision training

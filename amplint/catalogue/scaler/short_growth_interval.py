@@ -30,6 +30,10 @@ grad_scaler = torch.amp.GradScaler("cpu", growth_interval=500)
 
 Leave the interval at 2000. If the scale begins too low, raise `init_scale` instead.
 
+## Fix
+
+None. Which interval is long enough depends on the run.
+
 ## Source
 
 - Gradient scaling, `growth_interval` (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)

@@ -43,6 +43,11 @@ Replace `optimizer.step()` by `scaler.step(optimizer)` and call `scaler.update()
 `scaler.update()` to silence the assertion, and do not divide the learning rate by the scale.
 `scaler.unscale_(optimizer)` before `optimizer.step()` gives the right numbers but still steps on inf and NaN.
 
+## Fix
+
+Safe: steps through the scaler. The gradients are divided by the scale that they carry, and a step that would
+hold infinities is skipped.
+
 ## Source
 
 - Typical mixed precision training

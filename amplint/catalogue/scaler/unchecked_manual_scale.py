@@ -43,6 +43,10 @@ for x, y in loader:
 Use `torch.amp.GradScaler`: it unscales, looks, skips and adapts the scale. If the scale has to stay yours, skip the
 step when some gradient is not finite, and halve the scale then.
 
+## Fix
+
+None. A GradScaler takes the place of several lines that stand apart.
+
 ## Source
 
 - Mixed precision training (https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html):

@@ -50,6 +50,11 @@ Order: `scaler.scale(loss).backward()`, `scaler.unscale_(optimizer)`, clip, `sca
 `scaler.step()` leaves them unscaled. Do not put `scaler.update()` between the step and `unscale_()`: that hides
 the error, but torch then takes the next gradients for unscaled ones and steps on them 65536 times too large.
 
+## Fix
+
+Unsafe: moves `unscale_()`, and the clip that follows it, before the step. What is clipped there is used for the
+first time: where the threshold bites, the updates become smaller.
+
 ## Source
 
 - Working with unscaled gradients

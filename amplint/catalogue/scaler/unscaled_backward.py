@@ -51,6 +51,11 @@ when the scaler is made with `enabled=False`, so the same lines serve runs witho
 learning rate to make up for it: the factor changes with the scale. A line `scaler.scale(loss)` of its own does
 nothing (`discarded-scaled-loss`).
 
+## Fix
+
+Safe: back-propagates the scaled loss. The scaler's step divides by the scale again, where it now divides
+gradients that have none.
+
 ## Source
 
 - Typical mixed precision training

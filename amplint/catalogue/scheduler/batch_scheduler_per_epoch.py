@@ -57,6 +57,11 @@ for epoch in range(epochs):
 Call `scheduler.step()` after every `optimizer.step()`. With accumulation the horizon counts updates:
 `steps_per_epoch=math.ceil(len(loader) / accum_steps)`.
 
+## Fix
+
+Unsafe: steps after every step of the optimizer. The learning rate then runs through its schedule as many times
+faster as an epoch has updates.
+
 ## Source
 
 - OneCycleLR: "step should be called after a batch has been used for training"

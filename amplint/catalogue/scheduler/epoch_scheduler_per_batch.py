@@ -56,6 +56,11 @@ for epoch in range(epochs):
 Move `scheduler.step()` out of the loop over the batches, or give the numbers in updates. If the numbers are meant as
 they are, say so with an ignore.
 
+## Fix
+
+Unsafe: steps at the end of the epoch. The learning rate then decays as many times slower as an epoch has
+batches.
+
 ## Source
 
 - How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate): the

@@ -58,6 +58,11 @@ epoch's end. Do not silence the warning with a dummy `optimizer.step()` before t
 keep the schedule in step with a scaler that skips, call it only if `scaler.get_scale()` did not fall in
 `scaler.update()`.
 
+## Fix
+
+Safe: moves the scheduler's step behind the optimizer's. Each update is made under the learning rate that the
+schedule has for it, beginning with the first.
+
 ## Source
 
 - How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate)

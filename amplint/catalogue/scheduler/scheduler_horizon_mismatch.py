@@ -64,6 +64,10 @@ Count the horizon in the unit in which the scheduler steps: for a step per updat
 epoch the number of epochs. Or move the step; but a schedule per micro-batch changes the learning rate while
 gradients are being accumulated, to no effect.
 
+## Fix
+
+None. The horizon or the place of the step may be the wrong one, and the horizon is often computed elsewhere.
+
 ## Source
 
 - `torch/optim/lr_scheduler.py` of torch 2.13: "T_max (int): Maximum number of iterations", each `step()` is one

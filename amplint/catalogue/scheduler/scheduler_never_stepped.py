@@ -61,6 +61,10 @@ wanted, do not build it: some constructors change the learning rate.
 A scheduler that is returned, stored in an object or passed on may be stepped elsewhere: nothing is said of it before
 the program runs. In a run something is said when it is over, and two epochs or a hundred updates were seen.
 
+## Fix
+
+None. Where it steps depends on what its numbers count.
+
 ## Source
 
 - How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate)

@@ -48,6 +48,10 @@ for x, y in loader:
 Step the scheduler only if the scale has not fallen in `scaler.update()`. `get_scale()` waits for the device; where that
 is too dear, leave it and count the loss of a few steps in.
 
+## Fix
+
+None. It takes a variable to know whether the step was skipped, and skipped steps are few.
+
 ## Source
 
 - Gradient scaling (https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling): the step is skipped if gradients

@@ -66,6 +66,11 @@ divide it by the window too, else the schedule is N times too slow ("the learnin
 not move only half: scheduler and horizon count in the same unit. Multiplying `total_steps` until the ValueError
 stops hides the mistake.
 
+## Fix
+
+Unsafe: steps the scheduler where the optimizer steps. The schedule becomes as many times longer as the window
+has micro-steps.
+
 ## Source
 
 - How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate)

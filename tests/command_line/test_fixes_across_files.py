@@ -1,0 +1,44 @@
+"""A fix is proved in the files that import the mended one, too."""
+
+from __future__ import annotations
+
+import pytest
+
+HELPER = """\
+def train(model, loader, criterion, optimizer, accum_steps):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        loss.backward()
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+MENDED = HELPER.replace("loss.backward()", "(loss / accum_steps).backward()")
+CALLER = """\
+import torch
+from torch import nn
+
+from helper import train
+
+ACCUM_STEPS = 4
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+entropy = nn.CrossEntropyLoss()
+loader = [(torch.randn(8, 4), torch.randint(2, (8,))) for _ in range(8)]
+
+
+def criterion(outputs, targets):
+    return entropy(outputs, targets)DIVIDED
+
+
+optimizer.zero_grad()
+train(model, loader, criterion, optimizer, ACCUM_STEPS)
+"""
+
+
+@pytest.mark.parametrize(("divided", "helper"), [("", MENDED), (" / ACCUM_STEPS", HELPER)])
+@pytest.mark.parametrize("named", [["helper.py", "train.py"], ["."]])
+def test_a_fix_that_puts_another_file_wrong_is_only_shown(amplint, project, write, divided, helper, named):
+    write({"helper.py": HELPER, "train.py": CALLER.replace("DIVIDED", divided)})
+    amplint("--fix", "--unsafe-fixes", "--no-cache", *named, analysis=None)
+    assert (project / "helper.py").read_text() == helper
