@@ -358,8 +358,7 @@ class Library:
     """What a framework does to the training step, as a small program of its own.
 
     `defines`: the qualified public names that it gives a meaning, and what they are called in its body. `adopts`: names
-    that code gives to an object of a class of it. `spelling`: of `backward`, `clip` and `boundary`. `settings`:
-    those that the project makes somewhere.
+    that code gives to an object of a class of it. `spelling`: of its calls. `settings`: those that a project makes.
     """
 
     name: str
