@@ -68,7 +68,10 @@ def findings_of(
         if not reading.played.program.neighbours and not taught and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
         played = reading.played if tail == 1 else Played(reading.played.program, tail)
-        breaches = [*_facts(filename, reading.body, versions), *_all_breaches(played, rules)]
+        facts = list(_facts(filename, reading.body, versions))
+        said = {(breach.rule, breach.site.row) for breach in facts}
+        found_by_runs = (one for one in _all_breaches(played, rules) if (one.rule, one.site.row) not in said)
+        breaches = [*facts, *found_by_runs]
         told = [breach for breach in breaches if noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN]
         found = {_finding(breach) for breach in brought_home(told, filename, partial(_own, taught=taught))}
     return sorted(found, key=lambda finding: finding.order)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UNITS, UPDATES, Cadence
 from amplint.protocol.events import Kind
+from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.state import Moment
 
 _NO_CHANCE = 16
@@ -106,6 +107,25 @@ def unit_words(moment: Moment) -> dict[str, str]:
         if slow
         else "the schedule is over long before the run is",
         "unit": steps,
+        "cure": "call `scheduler.step()` after every `optimizer.step()`",
+    }
+
+
+def handed_over_per_epoch(fact: Fact) -> dict[str, str] | None:
+    """What is wrong with a schedule per update that a framework is left to step once per epoch."""
+    if fact.used != IN_A_LOOP or fact.called != "per epoch":
+        return None
+    return {"counts": UPDATES, "cure": 'hand it over as `{"scheduler": scheduler, "interval": "step"}`'}
+
+
+def handed_over_per_step(fact: Fact) -> dict[str, str] | None:
+    """What is wrong with a horizon in epochs of a schedule that a framework is told to step after every update."""
+    if fact.used != IN_A_LOOP or fact.called != "per step":
+        return None
+    result = "the schedule is over long before the run is"
+    return {"argument": f"`{fact.arguments['argument']}`", "counts": EPOCHS, "steps": _SINGULAR[UPDATES]} | {
+        "result": result,
+        "unit": UPDATES,
     }
 
 

@@ -11,6 +11,7 @@ from math import isclose
 
 from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.protocol.events import Kind
+from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.state import Moment
 
@@ -113,3 +114,25 @@ def divided_before_an_engine(moment: Moment) -> bool:
     """
     backward = moment.last.get(Kind.BACKWARD)
     return divided_alone(moment) and backward is not None and "window" in backward.detail
+
+
+def divided_in_a_loop(fact: Fact) -> dict[str, str] | None:
+    """What is wrong with a loss that is divided by the window by which a framework's own loop divides it."""
+    if fact.used != IN_A_LOOP or fact.called != "divided":
+        return None
+    return {"n": f"`{fact.arguments['window']}`", "sum": f"1 / `{fact.arguments['window']}`"}
+
+
+def backward_in_a_loop(fact: Fact) -> dict[str, str] | None:
+    """What is due where a loss is back-propagated in a method that a framework's own loop calls."""
+    if fact.used != IN_A_LOOP or fact.called != "backward":
+        return None
+    return {"backward": str(fact.arguments["instead"])}
+
+
+def stepped_in_a_loop(fact: Fact) -> dict[str, str] | None:
+    """What is wrong with a step of something that a framework's own loop steps."""
+    if fact.used != IN_A_LOOP or fact.called != "step":
+        return None
+    what, by = fact.arguments["what"], fact.arguments["by"]
+    return {"what": f"{what} is stepped by {by} already: it is stepped twice", "remedy": f"leave it to {by}"}

@@ -7,13 +7,25 @@ from collections.abc import Mapping
 from amplint.dialects.accelerate import ACCELERATE
 from amplint.dialects.apex import APEX
 from amplint.dialects.deepspeed import DEEPSPEED
-from amplint.dialects.dialect import Dialect, Normalization
+from amplint.dialects.dialect import Dialect, Loop, Normalization
 from amplint.dialects.fabric import FABRIC
+from amplint.dialects.fp16_optimizer import FP16_OPTIMIZER
 from amplint.dialects.lightning import LIGHTNING
+from amplint.dialects.mmengine import MMENGINE
 from amplint.dialects.torch import TORCH
 from amplint.dialects.transformers import TRANSFORMERS
 
-DIALECTS: tuple[Dialect, ...] = (TORCH, ACCELERATE, APEX, DEEPSPEED, FABRIC, LIGHTNING, TRANSFORMERS)
+DIALECTS: tuple[Dialect, ...] = (
+    TORCH,
+    ACCELERATE,
+    APEX,
+    DEEPSPEED,
+    FABRIC,
+    FP16_OPTIMIZER,
+    LIGHTNING,
+    MMENGINE,
+    TRANSFORMERS,
+)
 
 GOVERNS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.governs)
 """Packages that divide, scale, clip or gate on the user's behalf."""
@@ -25,3 +37,14 @@ TRAINERS: Mapping[str, Normalization] = {
     name: settled for dialect in DIALECTS for name, settled in dialect.trainers.items()
 }
 """Classes whose `compute_loss` users override, and who then normalizes the loss."""
+
+LOOPS: Mapping[str, Loop] = {name: loop for dialect in DIALECTS for name, loop in dialect.loops.items()}
+"""Classes of which a framework calls methods from a loop of its own."""
+
+OVERRIDES: frozenset[str] = frozenset({"compute_loss"}).union(
+    *({*loop.micro_step, loop.configures} - {""} for loop in LOOPS.values())
+)
+"""Methods of such classes that users write: a class that has one can matter without any other word of training."""
+
+SEEDS: frozenset[str] = frozenset(seed for dialect in DIALECTS for seed in dialect.seeds)
+"""Methods that make a training step, besides torch's own."""

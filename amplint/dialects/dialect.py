@@ -31,6 +31,27 @@ class Normalization(Enum):
 
 
 @dataclass(frozen=True)
+class Loop:
+    """A loop that a framework runs by itself, over methods that users write.
+
+    `micro_step`: what it calls for each micro-batch; those in `returns` only return a loss. `configures`: what it asks
+    for optimizers and schedules. `window`: the attribute by which it divides every loss; empty where that depends.
+    `off`: an attribute that says that the user's method does it all. `own`: methods that make it another loop. `keeps`:
+    what it steps by itself, by the attribute or method of the object that has it. `backward`: what is due instead.
+    """
+
+    name: str
+    micro_step: frozenset[str]
+    returns: frozenset[str]
+    keeps: Mapping[str, str]
+    backward: str
+    configures: str = ""
+    window: str = ""
+    off: str = ""
+    own: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Dialect:
     """The vocabulary of one framework.
 
@@ -52,7 +73,8 @@ class Dialect:
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that
     touch no gradient.
     `sentences`: how an event of certain objects is written, and read.
-    `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `words`: a file without
+    `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `loops`: classes of which
+    the framework calls methods from a loop of its own. `words`: a file without
     any of these has no training step.
     """
 
@@ -69,6 +91,7 @@ class Dialect:
     plain: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()
     trainers: Mapping[str, Normalization] = field(default_factory=dict)
+    loops: Mapping[str, Loop] = field(default_factory=dict)
     seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
     behaviour: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from amplint.dialects.dialect import Dialect, Normalization
+from amplint.dialects.dialect import Dialect, Loop, Normalization
 
 _SETTLED = ("CPO", "DPO", "GRPO", "KTO", "ORPO", "Reward", "RLOO", "Distillation")
 
@@ -22,15 +22,28 @@ def _in_trl(names: Iterable[str]) -> Iterator[str]:
             yield f"{module}.{name}Trainer"
 
 
+_TRAINERS = {
+    "transformers.Trainer": Normalization.MODEL,
+    "transformers.trainer.Trainer": Normalization.MODEL,
+    "transformers.Seq2SeqTrainer": Normalization.MODEL,
+    "transformers.trainer_seq2seq.Seq2SeqTrainer": Normalization.MODEL,
+    **dict.fromkeys(_in_trl(("SFT", "GKD")), Normalization.TOKENS),
+    **dict.fromkeys(_in_trl(_SETTLED), Normalization.SETTLED),
+}
+_LOOP = Loop(
+    name="the Trainer",
+    micro_step=frozenset({"compute_loss", "training_step"}),
+    returns=frozenset({"compute_loss"}),
+    own=frozenset({"train", "_inner_training_loop", "inner_training_loop"}),
+    keeps={"optimizer": "the optimizer", "lr_scheduler": "the schedule"},
+    backward="self.accelerator.backward(loss)",
+)
+"""`transformers/trainer.py` of 5.23: `training_step` back-propagates what `compute_loss` returns with
+`self.accelerator.backward`; `_inner_training_loop` steps the optimizer and the schedule."""
+
 TRANSFORMERS = Dialect(
     name="transformers",
-    trainers={
-        "transformers.Trainer": Normalization.MODEL,
-        "transformers.trainer.Trainer": Normalization.MODEL,
-        "transformers.Seq2SeqTrainer": Normalization.MODEL,
-        "transformers.trainer_seq2seq.Seq2SeqTrainer": Normalization.MODEL,
-        **dict.fromkeys(_in_trl(("SFT", "GKD")), Normalization.TOKENS),
-        **dict.fromkeys(_in_trl(_SETTLED), Normalization.SETTLED),
-    },
-    words=frozenset({"def compute_loss("}),
+    trainers=_TRAINERS,
+    loops=dict.fromkeys(_TRAINERS, _LOOP),
+    words=frozenset({"def compute_loss(", "def training_step("}),
 )

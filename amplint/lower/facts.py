@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from amplint.flow import program as ir
+from amplint.lower.automatic import overrides_of
 from amplint.lower.custom_functions import FUNCTION, unprepared
 from amplint.lower.halves import Half, Halves
 from amplint.lower.kept import kept
@@ -74,7 +75,7 @@ class _Reader:
     """Reads the facts of one module, from the outside in."""
 
     def __init__(self, path: str, body: tuple[ir.Stmt, ...], scope: Scope) -> None:
-        self.path, self.replicated = path, replicated(body, scope)
+        self.path, self.body, self.replicated = path, body, replicated(body, scope)
         self.overrides, self.unprepared = Overrides(path, body), unprepared(body, scope)
 
     def suite(self, nodes: Iterable[object], around: _Around) -> Iterator[Fact]:
@@ -101,6 +102,7 @@ class _Reader:
         yield from self.suite((*node.decorators, *node.bases), around)
         if not around.elsewhere & _ALL:
             yield from self.overrides.of(node, around.scope)
+            yield from overrides_of(self.path, self.body, node, around.scope)
         if id(node) in self.unprepared:
             yield Fact(FUNCTION, Site(self.path, *node.at), {"name": node.name}, "derived", False)
         yield from self.suite(node.body, around.within(around.scope.inside(node.body, of_class=True)))

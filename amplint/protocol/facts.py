@@ -17,6 +17,9 @@ class Public:
 SAVED, LOADED = "an optimizer's state is saved", "an optimizer's state is loaded"
 """Facts about checkpoints go by these instead of the name of what is called."""
 
+IN_A_LOOP = "in a framework's loop"
+"""How a fact about a method is used that a framework calls from a loop of its own; `called` says what it does there."""
+
 
 @dataclass(frozen=True)
 class Fact:

@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterator
 
+from amplint.dialects import OVERRIDES, SEEDS
 from amplint.source.reading import Unreadable
 
 TRAINING = re.compile(
@@ -25,8 +26,7 @@ MAX_BRACKETS = 200
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
-_SEEDS = frozenset({"backward", "manual_backward", "zero_grad"})
-_OVERRIDES = frozenset({"compute_loss"})
+_SEEDS = frozenset({"backward", "manual_backward", "zero_grad"}) | SEEDS
 _MAKERS = re.compile(r"GradScaler$")
 
 
@@ -90,7 +90,7 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     A zeroing is enough: the backward may be in another file.
     """
     if isinstance(node, ast.ClassDef):
-        return bool(node.bases) and any(getattr(child, "name", "") in _OVERRIDES for child in node.body)
+        return bool(node.bases) and any(getattr(child, "name", "") in OVERRIDES for child in node.body)
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

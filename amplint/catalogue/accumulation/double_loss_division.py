@@ -70,7 +70,7 @@ learning rate grows with it, and so does what a clip threshold lets through.
 
 from amplint.catalogue.remedy import Undivide, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import divided_before_an_engine, divided_by_both, twice_words
+from amplint.catalogue.through import divided_before_an_engine, divided_by_both, divided_in_a_loop, twice_words
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
@@ -82,6 +82,7 @@ RULE = Rule(
     place=Kind.BACKWARD,
     because=((Kind.STEP, "stepped here"),),
     words=twice_words,
+    find=divided_in_a_loop,
     hides=("wrong-loss-divisor", "step-per-micro-step"),
     remedy=unsafe(
         "leave the division to the framework: the gradient becomes {n} times what it was",

@@ -72,7 +72,7 @@ counts on having been done.
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.remedy import Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import bypassed
+from amplint.catalogue.through import backward_in_a_loop, bypassed
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
@@ -81,6 +81,7 @@ RULE = Rule(
     "the window nor multiplied by the loss scale that the step takes out",
     advice="call `{backward}` instead",
     when=(Condition(STEPS, micro_steps=at_least(1), also=bypassed(Kind.BACKWARD, "backward")),),
+    find=backward_in_a_loop,
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the framework steps here"),),
     hides=("missing-loss-division", "unscaled-backward", "wrong-loss-divisor", "mixed-scaled-losses"),

@@ -65,7 +65,7 @@ twice, updates become as many times more frequent as it has micro-steps.
 
 from amplint.catalogue.remedy import Delete, Ungate, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import asked_words, done_again, done_instead, gated_by_hand
+from amplint.catalogue.through import asked_words, done_again, done_instead, gated_by_hand, stepped_in_a_loop
 from amplint.protocol.events import Kind
 
 RULE = Rule(
@@ -79,6 +79,7 @@ RULE = Rule(
     ),
     because=((Kind.BACKWARD, "the framework back-propagates here"),),
     words=asked_words,
+    find=stepped_in_a_loop,
     hides=("dropped-tail-window",),
     remedy=unsafe(
         "leave the counting of micro-steps, and what it does by itself, to the engine",

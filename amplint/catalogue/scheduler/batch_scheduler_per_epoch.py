@@ -70,7 +70,7 @@ faster as an epoch has updates.
 """
 
 from amplint.catalogue.amounts import at_least
-from amplint.catalogue.horizons import per_epoch_though_in_batches, unit_words
+from amplint.catalogue.horizons import handed_over_per_epoch, per_epoch_though_in_batches, unit_words
 from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
@@ -79,11 +79,12 @@ RULE = Rule(
     tier=Tier.ERROR,
     message="the schedule's horizon counts {counts}, but it is stepped once per epoch: the whole run is trained with "
     "the learning rate of its first few steps",
-    advice="call `scheduler.step()` after every `optimizer.step()`",
+    advice="{cure}",
     when=(Condition(Kind.END, cadence_steps=at_least(2), also=per_epoch_though_in_batches),),
     place=Kind.SCHEDULER_STEP,
     because=((Kind.CREATE, "the horizon is given here"),),
     words=unit_words,
+    find=handed_over_per_epoch,
     needs_every_path=False,
     remedy=unsafe(
         "step the scheduler after every step of the optimizer",

@@ -77,7 +77,7 @@ None. The horizon or the place of the step may be the wrong one, and the horizon
 """
 
 from amplint.catalogue.amounts import at_least
-from amplint.catalogue.horizons import of_another_unit, unit_words
+from amplint.catalogue.horizons import handed_over_per_step, of_another_unit, unit_words
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -89,5 +89,6 @@ RULE = Rule(
     place=Kind.CREATE,
     because=((Kind.SCHEDULER_STEP, "the scheduler steps here"),),
     words=unit_words,
+    find=handed_over_per_step,
     needs_every_path=False,
 )

@@ -1,0 +1,14 @@
+"""NVIDIA Apex' FP16_Optimizer (until its removal in 2025): `fp16_optimizer.behaviour`."""
+
+from __future__ import annotations
+
+from amplint.dialects.dialect import Dialect
+
+_PLACES = ("apex.fp16_utils", "apex.fp16_utils.fp16_optimizer")
+
+FP16_OPTIMIZER = Dialect(
+    name="fp16_optimizer",
+    behaviour="fp16_optimizer.behaviour",
+    defines={f"{place}.FP16_Optimizer": "FP16_Optimizer" for place in _PLACES},
+    spelling={"backward": "optimizer.backward(loss)", "clip": "optimizer.clip_master_grads(...)"},
+)

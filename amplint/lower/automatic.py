@@ -1,0 +1,163 @@
+"""What methods do that a framework calls from a loop of its own, on top of what that loop does by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from amplint.dialects import DIALECTS, LOOPS
+from amplint.dialects.dialect import Loop
+from amplint.dialects.schedules import Schedule
+from amplint.flow import program as ir
+from amplint.lower.names import last, reads, walk
+from amplint.lower.scopes import Scope
+from amplint.protocol.events import Site
+from amplint.protocol.facts import IN_A_LOOP, Fact
+
+_SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
+_STEPS = re.compile(r"(?i)step|batch|iter|len$")
+_EPOCHS = re.compile(r"(?i)^(max_|num_|n_|total_)?epochs?$")
+_LOSS = re.compile(r"(?i)loss")
+_SCALED = re.compile(r"(?i)scaled")
+
+
+def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Scope) -> Iterator[Fact]:
+    """The mistakes in the methods of a class that a framework's own loop calls."""
+    loop = LOOPS.get(scope.qualified(klass.bases[0]) or "") if len(klass.bases) == 1 else None
+    methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
+    if loop is None or loop.own & methods.keys():
+        return
+    if loop.off and any(_named(part) == loop.off for statement in body for part in walk(statement)):
+        return  # the loop is the user's, sometimes at least
+    for name in loop.micro_step & methods.keys():
+        yield from _micro_step(path, loop, methods[name])
+    if loop.configures in methods:
+        yield from _configured(path, methods[loop.configures], scope)
+
+
+def _named(node: object) -> str:
+    return node.name if isinstance(node, (ir.Name, ir.Attr)) else ""
+
+
+def _fact(path: str, node: ir.Node, mistake: str, mild: bool = False, **said: object) -> Fact:
+    arguments: dict[int | str, object] = {name: value for name, value in said.items()}  # noqa: C416
+    return Fact(mistake, Site(path, *node.at), arguments, IN_A_LOOP, mild=mild)
+
+
+def _micro_step(path: str, loop: Loop, method: ir.Function) -> Iterator[Fact]:
+    """A second division, a backward or a step in what is called for each micro-batch."""
+    walked = (part for statement in method.body for part in walk(statement))
+    nodes = [part for part in walked if isinstance(part, ir.Node)]
+    handed = _handed_back(nodes)
+    made = {
+        node.target.name: node.value
+        for node in nodes
+        if isinstance(node, ir.Assign) and isinstance(node.target, ir.Name)
+    }
+    for node in nodes:
+        if loop.window and _divides(node, loop.window, handed):
+            yield _fact(path, node, "divided", window=loop.window)
+        elif isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+            owner = node.func.owner
+            if node.func.name == "backward" and not node.args and _is_loss(owner):
+                yield _fact(path, node, "backward", mild=method.name not in loop.returns, instead=loop.backward)
+            elif node.func.name == "step" and (what := _kept(loop, made.get(_named(owner), owner))):
+                yield _fact(path, node, "step", what=what, by=loop.name)
+
+
+def _is_loss(node: ir.Expr) -> bool:
+    name = last(node)
+    return bool(_LOSS.search(name)) and not _SCALED.search(name)
+
+
+def _kept(loop: Loop, node: ir.Expr) -> str | None:
+    """What of the framework's own a step is called on: one of its accessors, or an attribute of the object itself."""
+    if isinstance(node, ir.Call):
+        node = node.func
+    own = isinstance(node, ir.Attr) and isinstance(node.owner, ir.Name) and node.owner.name == "self"
+    return loop.keeps.get(_named(node)) if own else None
+
+
+def _handed_back(nodes: list[ir.Node]) -> set[str]:
+    """The names of what a method returns as it is, in a tuple, or in a dictionary."""
+    returned = [node.value for node in nodes if isinstance(node, ir.Return) and node.value is not None]
+    return {name for value in returned for name in map(_named, _parts(value)) if name}
+
+
+def _parts(value: ir.Expr) -> list[ir.Expr]:
+    if isinstance(value, ir.Display):
+        return list(value.items)
+    if isinstance(value, ir.Mapping):
+        return [inner for _, inner in value.items]
+    return [value.yes, value.no] if isinstance(value, ir.Choice) else [value]
+
+
+def _divides(node: object, window: str, handed: set[str]) -> bool:
+    """Whether a statement divides what is returned by the window."""
+    if isinstance(node, ir.Augment):
+        return node.op.rstrip("=") == "/" and _named(node.target) in handed and last(node.value) == window
+    if isinstance(node, ir.Assign) and _named(node.target) in handed:
+        return _quotient(node.value, window)
+    if isinstance(node, ir.Return) and node.value is not None:
+        return any(_quotient(part, window) for part in _parts(node.value))
+    return False
+
+
+def _quotient(value: ir.Expr, window: str) -> bool:
+    return isinstance(value, ir.Binary) and value.op == "/" and last(value.right) == window
+
+
+def _configured(path: str, method: ir.Function, outer: Scope) -> Iterator[Fact]:
+    """Schedules that are handed over for another unit than the one that they count."""
+    scope = outer.inside(method.body, (param.name for param in method.params))
+    for node in (part for statement in method.body for part in walk(statement)):
+        if isinstance(node, ir.Return) and node.value is not None:
+            yield from _handed_over(path, scope.value(node.value), scope)
+
+
+def _handed_over(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
+    parts: list[ir.Expr] = []
+    if isinstance(value, ir.Display) and len(value.items) == 2:
+        second = scope.value(value.items[1])
+        parts = list(second.items) if isinstance(second, ir.Display) else [second]
+    elif isinstance(value, ir.Mapping):
+        parts = [inner for key, inner in value.items if getattr(key, "value", "") == "lr_scheduler"]
+    for part in parts:
+        yield from _one(path, scope.value(part), scope)
+
+
+def _one(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
+    """A schedule by itself, or in the dictionary that says how often it is stepped: once per epoch if it does not."""
+    interval: object = "epoch"
+    if isinstance(value, ir.Mapping):
+        if not all(isinstance(key, ir.Const) for key, _ in value.items):
+            return
+        said = {getattr(key, "value", ""): inner for key, inner in value.items}
+        interval = getattr(said["interval"], "value", None) if "interval" in said else "epoch"
+        value = scope.value(said["scheduler"]) if "scheduler" in said else value
+    schedule = _SCHEDULES.get(scope.qualified(value.func) or "") if isinstance(value, ir.Call) else None
+    if not isinstance(value, ir.Call) or schedule is None or value.starred:
+        return
+    for name, counts in _horizons(value, schedule, scope):
+        if interval == "epoch" and counts == "steps" and schedule.batches:
+            yield _fact(path, value, "per epoch", argument=name)
+        elif interval == "step" and counts == "epochs":
+            yield _fact(path, value, "per step", argument=name)
+
+
+def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple[str, str]]:
+    """What the first horizon that is given counts, as far as the names in it leave no doubt."""
+    given = dict(call.keywords)
+    for name, position in schedule.horizons.items():
+        value = given.get(name, call.args[position] if position < len(call.args) else None)
+        if value is None:
+            continue
+        value = scope.value(value)
+        if isinstance(value, ir.Const):
+            return
+        names = {*(_named(part) for part in walk(value)), *reads(value)} - {"", "self"}
+        if name == "steps_per_epoch" or any(map(_STEPS.search, names)):
+            yield name, "steps"
+        elif _EPOCHS.match(last(value)):
+            yield name, "epochs"
+        return
