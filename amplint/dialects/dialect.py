@@ -70,8 +70,8 @@ class Dialect:
     name somewhere. `settings`: what is set elsewhere in a project, and the regular expression of the line that does;
     for files that hold one of its `words`. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
     advice. `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
-    `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers that
-    touch no gradient.
+    `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
+    that touch no gradient.
     `sentences`: how an event of certain objects is written, and read.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `loops`: classes of which
     the framework calls methods from a loop of its own. `words`: a file without

@@ -357,8 +357,8 @@ STATEMENTS: tuple[type, ...] = get_args(Stmt)
 class Library:
     """What a framework does to the training step, as a small program of its own.
 
-    `defines`: the qualified public names that it gives a meaning, and what they are called in its body. `adopts`: names
-    that code gives to an object of a class of it. `spelling`: of its calls. `settings`: those that a project makes.
+    `defines`: the public names that it gives a meaning, and what they are called in its body. `adopts`: names that code
+    gives to an object of a class of it. `spelling`: of its own calls. `settings`: those that the project makes.
     """
 
     name: str
