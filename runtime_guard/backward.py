@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import Precision
 from runtime_guard import gradients
 from runtime_guard.divisors import divisor_in
+from runtime_guard.frameworks import Brought
 from runtime_guard.normalization import UNREAD
 from runtime_guard.precision import region_of
 from runtime_guard.recorder import Recorder, Stack
@@ -56,11 +58,14 @@ class Backward:
             watched.append((thing, None, tensors, gradients.stamp(tensors)))
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         inside["backward"] += 1
-        place = recorder.sites.stack()
+        brought = recorder.frameworks.loss(recorder.sites.stack())
+        place = brought.place
         recorder.measures.run(
             recorder.numbers.before_backward, roots, place, _start(args) if recorder.measures.on else None
         )
-        return roots, place, scaler_of(roots), watched, (recorder.precisions.of_forward(roots), region_of(roots))
+        region = region_of(roots) if not recorder.frameworks.surrounds(place) else Precision.UNKNOWN
+        regions = recorder.precisions.of_forward(roots), region
+        return roots, brought, scaler_of(roots), watched, regions
 
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
@@ -68,7 +73,8 @@ class Backward:
             return
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
-        roots, stack, scaler, watched, (forward, region) = token
+        roots, brought, scaler, watched, (forward, region) = token
+        stack = brought.place
         reached = self._reached(watched, roots)
         self._missed = not reached  # then all parameters are looked at next time
         begins = not reached or self._begins(reached[0][1], stack)
@@ -84,7 +90,7 @@ class Backward:
             weight = None if unseen else reading.weight
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
-                detail={} if _mean_of_many(reading) else self._detail(name, stack, weight),
+                detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight),
                 forward=forward, region=region, alone=len(names) == 1,
             )  # fmt: skip
         recorder.reached = names
@@ -129,22 +135,25 @@ class Backward:
         ledger = self._recorder.state.ledgers[name]
         return not ledger.window.here or stack in ledger.window.here
 
-    def _detail(self, name: str, stack: Stack, weight: float | None) -> dict[str, str]:
-        """What the loss was divided by, where that is known to be the length of a window: the user has said so, or a
-        variable of that value is called so."""
+    def _detail(self, name: str, brought: Brought, weight: float | None) -> dict[str, str]:
+        """Whose doing it is, and what the loss was divided by, where that is known to be the length of a window: the
+        user has said so, a framework does, or a variable of that value is called so."""
+        stack = brought.place
         beat = self._recorder.course.expected(Kind.BACKWARD, stack)
         if beat is not None and beat.parts["weight"] == weight:
             return beat.detail
         steps, window = self._recorder.accumulation_steps, self._recorder.state.ledgers[name].window
         if weight is None or window.longest > 1 or not 0 < weight < 1:
-            return {}
+            return brought.detail
+        if brought.division is not None and (divided := brought.division.detail(weight)):
+            return {**brought.detail, **divided}
         if steps is not None and steps > 1 and abs(weight * steps - 1) < 1e-6:
-            return {"divisor": str(steps)}
+            return {**brought.detail, "divisor": str(steps)}
         key = (stack, weight)
         if key not in self._divisors and len(self._divisors) < _MOST_DIVISORS:
             self._divisors[key] = divisor_in(self._recorder.sites.frames(), weight)
         known = self._divisors.get(key)
-        return {"divisor": known} if known is not None else {}
+        return {**brought.detail, "divisor": known} if known is not None else brought.detail
 
 
 def _start(args: Any) -> float | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import torch
 from torch import Tensor
+from torch.autograd.function import BackwardCFunction
 
 from runtime_guard.late import Number, number
 from runtime_guard.loss_graph import SAME, Node, Reduction, nll_below, saved, shape_of
@@ -107,7 +109,22 @@ def _of_sum(child: Node | None, shape: tuple[int, ...], look: bool) -> Elements:
         count = number((target != saved(unreduced, "ignore_index")).sum())
         short = isinstance(count, float) and count < size
         return Elements(False, count, count, rows, tokens=short or len(shape) > 1 or flattened(unreduced))
+    filled = _filled(child, size)
+    if filled is not None and (look or filled.device.type == "cpu"):
+        count = number((~filled).sum())
+        return Elements(False, count, count, rows, tokens=isinstance(count, float) and count < size)
+    if isinstance(_through(child), BackwardCFunction):  # a fused loss: which of its values are of ignored tokens?
+        return Elements(False, rows=rows)
     return Elements(False, size, size, rows)
+
+
+def _filled(child: Node | None, size: float) -> Tensor | None:
+    """Where the losses that are summed were filled with zero, if it says so for each of them."""
+    node = _through(child)
+    if node is None or str(node.name()) not in ("MaskedFillBackward0", "MaskedFillBackward1"):
+        return None
+    mask = saved(node, "mask")
+    return mask if isinstance(mask, Tensor) and mask.numel() == size and mask.dtype is torch.bool else None
 
 
 def _rows_of(child: Node | None, shape: tuple[int, ...]) -> tuple[int, bool]:
@@ -156,9 +173,9 @@ def _unreduced(child: Node | None) -> Node | None:
 
 
 def _through(node: Node | None) -> Node | None:
-    """A node, or what is below it behind changes of shape and dtype."""
+    """A node, or what is below it behind changes of shape, dtype and sign."""
     for _ in range(_LOOK):
-        if node is None or str(node.name()) not in SAME:
+        if node is None or (str(node.name()) not in SAME and str(node.name()) != "NegBackward0"):
             return node
         node = node.next_functions[0][0]
     return None

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from amplint.protocol.events import Gate, Site
-from runtime_guard.sites import Place, Sites
+from runtime_guard.sites import Owner, Place, Sites
 
 _BOUNDARY = re.compile(r"(?i)accum|boundary|sync|update|step|last|micro|window")
 _MAX_LINES = 50_000
@@ -44,6 +44,8 @@ class Gates:
 
     def _found(self, stack: tuple[Site, ...]) -> Gate | None:
         for depth in range(len(stack) - 1, max(len(stack) - 5, -1), -1):
+            if depth < len(stack) - 1 and self._sites.owner(stack[depth].path) is not Owner.USER:
+                return None  # a library that calls the user's code has conditions of its own
             path = self._path(stack[depth])
             gate, passes_on, in_loop = _gate_on(path, stack[depth])
             if gate is not None and stack[depth] in self._sites.code_of:

@@ -16,6 +16,7 @@ from runtime_guard.listening import Listening
 from runtime_guard.recorder import Recorder
 from runtime_guard.report.document import document
 from runtime_guard.report.terminal import summary
+from runtime_guard.roles import inner_schedule
 from runtime_guard.violations import ProtocolViolation, Violation, Violations
 
 
@@ -121,7 +122,7 @@ class guard:
             known.run(self.recorder.scaler, scaler)
         if (scheduler := self._given["scheduler"]) is not None:
             for one in scheduler if isinstance(scheduler, list | tuple) else [scheduler]:
-                known.run(self.recorder.scheduler, one)
+                known.run(self.recorder.scheduler, inner_schedule(one))
 
     def _found(self, new: Violation) -> None:
         if self._violations.add(new) and self._speaks(new):

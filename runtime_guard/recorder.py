@@ -26,6 +26,7 @@ from runtime_guard.alike import Alike
 from runtime_guard.course import Course
 from runtime_guard.crossing import Crossings
 from runtime_guard.distributed import Ranks
+from runtime_guard.frameworks import Frameworks
 from runtime_guard.gates import Gates
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Shield
@@ -34,7 +35,7 @@ from runtime_guard.normalization import Normalization
 from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
 from runtime_guard.questions import Questions
-from runtime_guard.roles import Early, Names, Owners
+from runtime_guard.roles import Early, Names, Owners, inner
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
 from runtime_guard.threads import Homes, Thread, calling_frame
@@ -74,7 +75,7 @@ class Recorder:
         self.measures, self.numbers = measures, Normalization(max(probe_every, 1), accumulation_steps)
         self.measures.on = probe_every > 0
         self.sites = Sites(torch.__path__[0])
-        self._gates = Gates(self.sites)
+        self._gates, self.frameworks = Gates(self.sites), Frameworks(self.sites)
         self.course = Course(State(unasked=self._questions.unasked), self._judge, self._stepped, at_once)
         self.thread = Thread()
         self._alike = Alike()
@@ -103,6 +104,8 @@ class Recorder:
         """One event, and the questions of all rules about its moments, which are left in `token`."""
         place = stack if stack is not None else self.sites.stack()
         detail = detail if detail is not None else _NO_DETAIL
+        if place in self.sites.framed and (said := self.frameworks.said(place)):
+            detail = {**said, **detail}
         with self.lock:
             optimizer = parts.get("optimizer")
             repeats = self.thread.closure is not None
@@ -148,7 +151,7 @@ class Recorder:
 
     def _gate(self, kind: Kind, place: Stack, optimizer: str) -> Gate | None:
         """The gate in the source; where there is none, what happens may show that there is one."""
-        gate = self._gates.of(place)
+        gate = self._gates.of(place) if place not in self.frameworks.looped else None
         ledger = self.state.ledgers.get(optimizer)
         if gate is not None or ledger is None or kind is Kind.BACKWARD:
             return gate
@@ -224,6 +227,8 @@ class Recorder:
         name = self.optimizers.of(optimizer)
         if name is not None:
             return name
+        if (held := inner(optimizer)) is not optimizer:
+            return self.optimizer(held, made)
         with self.lock:
             self.owners.forget(optimizer)
             ids = self.owners.ids(optimizer)

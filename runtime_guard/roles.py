@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from runtime_guard.hooks import family
 
@@ -59,6 +60,29 @@ def parameters_of(optimizer: Any) -> list[Tensor]:
     ]
 
 
+def inner(optimizer: Any) -> Any:
+    """The optimizer that a framework's wrapper holds, over the same parameters; any other optimizer itself."""
+    held = getattr(optimizer, "optimizer", None)
+    if not isinstance(held, Optimizer) or held is optimizer:
+        return optimizer
+    same = list(map(id, parameters_of(held))) == list(map(id, parameters_of(optimizer)))
+    return inner(held) if same else optimizer
+
+
+def inner_schedule(scheduler: Any) -> Any:
+    """The scheduler that a framework's wrapper holds; any other scheduler itself."""
+    held = getattr(scheduler, "scheduler", None)
+    wraps = isinstance(held, LRScheduler) and not isinstance(scheduler, LRScheduler)
+    return inner_schedule(held) if wraps else scheduler
+
+
+def delegates(optimizer: Any, method: str) -> bool:
+    """Whether a method of a wrapper is its own, and what it does to gradients it asks of the optimizer inside."""
+    if not isinstance(optimizer, Optimizer) or inner(optimizer) is optimizer:
+        return False
+    return not getattr(type(optimizer), method).__module__.startswith("torch.")
+
+
 class Owners:
     """Which optimizers step a tensor; remembered until an optimizer's groups change their size."""
 
@@ -90,7 +114,7 @@ class Early:
     def __init__(self) -> None:
         classes = frozenset(family(Optimizer))
         found = [thing for thing in gc.get_objects() if type(thing) in classes and parameters_of(thing)]
-        self._found = [weakref.ref(thing) for thing in found]
+        self._found = [weakref.ref(thing) for thing in found if inner(thing) is thing]
 
     def living(self) -> list[Any]:
         """Those that still do."""

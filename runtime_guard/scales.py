@@ -37,6 +37,7 @@ class ScaleAccount:
     figure: Figure = field(default_factory=Figure)
     curve: Curve = field(default_factory=Curve)
     skips: Curve = field(default_factory=Curve)
+    growths: int = 0
     undecided: list[Tensor] = field(default_factory=list)
     latest: Tensor | None = None
     travelling: list[tuple[int, Parcel]] = field(default_factory=list)
@@ -79,6 +80,7 @@ class ScaleAccount:
         self.settle(wait=False)
 
     def _arrived(self, update: int, scale: float) -> None:
+        self.growths += self.scale is not None and scale > self.scale
         self.scale = scale
         self.figure.add(scale)
         self.curve.add(update, scale)
@@ -116,6 +118,7 @@ class ScaleAccount:
             "scale_range": self.figure.as_json(),
             "steps": self.steps,
             "skipped": self.skipped,
+            "growths": self.growths,
             "growth_interval": self.growth_interval,
         }
 

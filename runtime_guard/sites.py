@@ -45,11 +45,13 @@ class Sites:
         self._ours = (torch_folder + os.sep, _HERE, "<frozen ", "<eval_with_key>", PASSED_OVER)
         paths = sysconfig.get_paths()
         self._libraries = tuple({paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+        self._packages = tuple({paths[name] + os.sep for name in ("purelib", "platlib")})
         self._owners: dict[str, Owner] = {}
         self._places: dict[tuple[int, ...], Place] = {}
         self.code_of: dict[Site, CodeType] = {}
         self._kept: set[CodeType] = set()  # a code object that is gone could leave its identity to another
         self.chain: dict[Place, Place] = {}
+        self.framed: set[Place] = set()  # where an installed package stands between the user's code and torch
 
     def stack(self) -> Place:
         """The user's place that is running and what stands for the calls that led to it."""
@@ -59,7 +61,7 @@ class Sites:
         owners, most = self._owners, 2 * MAX_STACK
         while walker is not None and len(key) < most:
             code = walker.f_code
-            owner = owners.get(code.co_filename) or self._owner(code.co_filename)
+            owner = owners.get(code.co_filename) or self.owner(code.co_filename)
             if owner is _USER or (owner is _LIBRARY and key):
                 key += (id(code), walker.f_lasti)
             elif owner is _LIBRARY and not spare:
@@ -81,7 +83,23 @@ class Sites:
         known = next((place for place, chain in self.chain.items() if chain == whole), None)
         place = self._places[key] = known or (*calls, whole[-1])
         self.chain[place] = whole
+        if self._framed():
+            self.framed.add(place)
         return place
+
+    def _framed(self) -> bool:
+        """Whether the user's code has not called torch by itself."""
+        walker: FrameType | None = sys._getframe(1)
+        while walker is not None and (owner := self.owner(walker.f_code.co_filename)) is not Owner.USER:
+            if owner is Owner.LIBRARY:
+                return True
+            walker = walker.f_back
+        return False
+
+    def inside(self, filename: str) -> str:
+        """Where a file lies below the folder of installed packages, with `/`; "" for others."""
+        folder = next((folder for folder in self._packages if filename.startswith(folder)), None)
+        return filename[len(folder) :].replace(os.sep, "/") if folder is not None else ""
 
     def _codes(self, identities: tuple[int, ...]) -> list[CodeType]:
         """The code objects of running frames, by their identities."""
@@ -97,7 +115,7 @@ class Sites:
         found: list[FrameType] = []
         walker: FrameType | None = sys._getframe(1)
         while walker is not None and len(found) < most:
-            if self._owner(walker.f_code.co_filename) is Owner.USER:
+            if self.owner(walker.f_code.co_filename) is Owner.USER:
                 found.append(walker)
             walker = walker.f_back
         return found
@@ -112,7 +130,8 @@ class Sites:
             walker = walker.f_back
         return ""
 
-    def _owner(self, filename: str) -> Owner:
+    def owner(self, filename: str) -> Owner:
+        """Whose code a file holds."""
         owner = self._owners.get(filename)
         if owner is None:
             if filename.startswith(self._ours):

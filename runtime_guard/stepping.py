@@ -23,6 +23,7 @@ from amplint.protocol.values import with_changes
 from runtime_guard.crossing import missed
 from runtime_guard.hooks import Replaced
 from runtime_guard.recorder import Recorder, calling_frame
+from runtime_guard.roles import delegates, inner
 from runtime_guard.scaled import mark
 
 
@@ -69,6 +70,15 @@ class Scaling(Calls):
             recorder.feed(Kind.SCALER_CREATED, scaler=recorder.scaler(args[0]))
         recorder.fact(Fact("torch.amp.GradScaler", recorder.sites.stack()[-1], arguments))
 
+    def _found(self, scaler: Any) -> None:
+        """The arguments of a scaler that was made before anybody listened, as it has them now."""
+        known: dict[int | str, object] = {
+            "growth_interval": scaler.get_growth_interval(),
+            "growth_factor": scaler.get_growth_factor(),
+            "backoff_factor": scaler.get_backoff_factor(),
+        }
+        self._recorder.fact(Fact("torch.amp.GradScaler", self._recorder.sites.stack()[-1], known))
+
     def scales(self, args: Any, kwargs: Any) -> Any:
         """The scaler."""
         return args[0]
@@ -81,6 +91,8 @@ class Scaling(Calls):
         if not scaler._enabled:
             recorder.course.counted.not_covered["a scaler that is not enabled: nothing is scaled"] = None
             return
+        if recorder.scalers.of(scaler) is None:
+            self._found(scaler)
         mark(outputs, recorder.scaler(scaler))
         recorder.measures.run(recorder.numbers.note_scale, scaler, outputs)
 
@@ -187,13 +199,13 @@ class Stepping(Calls):
         thread.forget_failed_steps()
         again = thread.in_step_of(optimizer)
         thread.stepping.append((id(optimizer), id(calling_frame())))
-        if not again:
+        closure = given[1] if len(given) > 1 else named.get("closure")
+        if not again and not callable(closure):
             recorder.measures.run(recorder.numbers.closing, optimizer)
         if not again and not self._quiet():
             recorder.look()
-            closure = given[1] if len(given) > 1 else named.get("closure")
             if callable(closure):
-                thread.closure = set()
+                thread.closure, thread.evaluated = set(), False
             else:
                 self._feed_step(optimizer)
         thread.stepped = True
@@ -207,10 +219,15 @@ class Stepping(Calls):
             thread.stepping.pop()
         if thread.in_step_of(optimizer):
             return
+        by_closure = not thread.stepping and thread.closure is not None
+        if by_closure:
+            thread.closure = None
+            if not thread.evaluated:  # the gradients of the window are those of its only evaluation
+                recorder.measures.run(recorder.numbers.closing, optimizer)
+                self._feed_step(optimizer)
         recorder.measures.run(recorder.numbers.closed, optimizer)
         if not thread.stepping:
-            if thread.closure is not None:
-                thread.closure = None
+            if by_closure and thread.evaluated:
                 self._feed_step(optimizer)
             self._erased_by_itself(optimizer)
             recorder.settle()
@@ -240,10 +257,12 @@ class Stepping(Calls):
         if self._quiet():
             return None
         recorder, owner = self._recorder, args[0]
+        if delegates(owner, "zero_grad"):
+            return None  # what it does to the optimizer inside is what happens
         recorder.look()
         stack = recorder.sites.stack()
         if isinstance(owner, Optimizer):
-            erased = [(owner, recorder.optimizer(owner))]
+            erased = [(inner(owner), recorder.optimizer(owner))]
         else:
             erased = recorder.owners_of(owner.parameters())
         for optimizer, name in erased:

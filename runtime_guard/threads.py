@@ -16,13 +16,15 @@ class Thread(threading.local):
     """The calls that a thread is inside of, by what they are.
 
     `stepping`: the optimizers whose step runs, each with the frame of torch that runs it. `closure`: what the closure
-    of that step has done already, None outside of one. `stepped`: an optimizer has stepped since the scaler was asked.
+    of that step has done already, None outside of one; `evaluated`: it was evaluated more than once. `stepped`: an
+    optimizer has stepped since the scaler was asked.
     """
 
     def __init__(self) -> None:
         self.inside = dict.fromkeys(CALLS, 0)
         self.stepping: list[tuple[int, int]] = []
         self.closure: set[tuple[Kind, tuple[Site, ...], str | None]] | None = None
+        self.evaluated = False
         self.stepped = False
 
     def in_step_of(self, optimizer: Any) -> bool:
@@ -34,6 +36,7 @@ class Thread(threading.local):
         assert self.closure is not None
         done = (event.kind, event.step_of_program, event.optimizer)
         repeated = done in self.closure
+        self.evaluated = self.evaluated or repeated
         self.closure.add(done)
         return repeated
 

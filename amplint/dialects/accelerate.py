@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.dialects.dialect import Dialect
+from amplint.dialects.dialect import Dialect, Live
 
 ACCELERATE = Dialect(
     name="accelerate",
@@ -19,4 +19,9 @@ ACCELERATE = Dialect(
         "clip": "accelerator.clip_grad_norm_(...)",
         "boundary": "accelerator.sync_gradients",
     },
+    live=Live(
+        folders=("accelerate",),
+        windows={"backward": "gradient_accumulation_steps"},
+        context=("accelerator.accumulate(model)", "step"),
+    ),
 )

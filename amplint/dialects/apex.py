@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.dialects.dialect import Dialect, Role
+from amplint.dialects.dialect import Dialect, Live, Role
 
 APEX = Dialect(
     name="apex",
@@ -15,5 +15,6 @@ APEX = Dialect(
         "apex.amp.state_dict": "state_dict",
         "apex.amp.load_state_dict": "load_state_dict",
     },
+    live=Live(folders=("apex",)),
     transparent=frozenset({"apex.parallel.DistributedDataParallel", "apex.parallel.convert_syncbn_model"}),
 )

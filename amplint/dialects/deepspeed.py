@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.dialects.dialect import Dialect, Role
+from amplint.dialects.dialect import Dialect, Live, Role
 
 DEEPSPEED = Dialect(
     name="deepspeed",
@@ -11,5 +11,6 @@ DEEPSPEED = Dialect(
     defines={"deepspeed.initialize": "initialize", "deepspeed.DeepSpeedEngine": "Engine"},
     adopts={"model_engine": "Engine"},
     shape={"Engine": ("model", frozenset({"backward", "step"}))},
+    live=Live(folders=("deepspeed",), windows={"backward": "gradient_accumulation_steps"}),
     spelling={"backward": "engine.backward(loss)", "clip": "`gradient_clipping` of the DeepSpeed configuration"},
 )

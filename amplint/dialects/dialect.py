@@ -52,6 +52,25 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Live:
+    """What the frames of a running framework tell.
+
+    `folders`: where its code lies, below the folder of installed packages. `loops`: its functions that run the training
+    loop: what stands around a call of them in the user's code decides about the run, and not about a micro-step.
+    `losses`: its functions that take a loss on to its backward, and the attributes of their `self` that users define
+    and that make the loss, the first that is the user's. `windows`: its functions that divide a loss, and the
+    attribute of their `self` that holds by how many micro-steps. `context`: what is to be entered around a micro-step,
+    and the attribute of such a `self` that counts how often it was.
+    """
+
+    folders: tuple[str, ...]
+    loops: frozenset[str] = frozenset()
+    losses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    windows: Mapping[str, str] = field(default_factory=dict)
+    context: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
 class Dialect:
     """The vocabulary of one framework.
 
@@ -73,6 +92,7 @@ class Dialect:
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
     that touch no gradient.
     `sentences`: how an event of certain objects is written, and read.
+    `live`: what its frames tell while it runs.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `loops`: classes of which
     the framework calls methods from a loop of its own. `words`: a file without
     any of these has no training step.
@@ -102,3 +122,4 @@ class Dialect:
     settings: Mapping[str, str] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[Kind, str] = field(default_factory=dict)
+    live: Live | None = None

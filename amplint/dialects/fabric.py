@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.dialects.dialect import Dialect
+from amplint.dialects.dialect import Dialect, Live
 
 FABRIC = Dialect(
     name="fabric",
@@ -15,4 +15,5 @@ FABRIC = Dialect(
     },
     adopts={"fabric": "Fabric"},
     spelling={"backward": "fabric.backward(loss)", "clip": "fabric.clip_gradients(...)"},
+    live=Live(folders=("lightning/fabric", "lightning_fabric")),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.dialects.dialect import Dialect, Loop
+from amplint.dialects.dialect import Dialect, Live, Loop
 
 _PACKAGES = ("lightning", "lightning.pytorch", "pytorch_lightning")
 
@@ -32,4 +32,9 @@ LIGHTNING = Dialect(
     words=frozenset({".manual_backward", "def training_step(", "def configure_optimizers("}),
     settings={"16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)"""},
     spelling={"backward": "self.manual_backward(loss)"},
+    live=Live(
+        folders=("lightning/pytorch", "pytorch_lightning"),
+        loops=frozenset({"fit", "_call_and_handle_interrupt"}),
+        losses={"backward": ("training_step",)},
+    ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from amplint.dialects.dialect import Dialect, Loop, Normalization
+from amplint.dialects.dialect import Dialect, Live, Loop, Normalization
 
 _SETTLED = ("CPO", "DPO", "GRPO", "KTO", "ORPO", "Reward", "RLOO", "Distillation")
 
@@ -46,4 +46,10 @@ TRANSFORMERS = Dialect(
     trainers=_TRAINERS,
     loops=dict.fromkeys(_TRAINERS, _LOOP),
     words=frozenset({"def compute_loss(", "def training_step("}),
+    live=Live(
+        folders=("transformers", "trl", "swift"),
+        loops=frozenset({"train", "_inner_training_loop"}),
+        losses={"training_step": ("compute_loss_func", "compute_loss", "_compute_loss")},
+        windows={"training_step": "current_gradient_accumulation_steps"},
+    ),
 )

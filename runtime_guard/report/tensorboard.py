@@ -12,18 +12,23 @@ class TensorBoardMissing(ImportError):
     """Scalars were asked for in an environment without tensorboard; the message says what to install."""
 
 
+def writer_for(directory: str) -> Any:
+    """A writer of scalars. Raises TensorBoardMissing."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise TensorBoardMissing("TensorBoard scalars need tensorboard: `pip install tensorboard`") from error
+    make: Any = SummaryWriter  # its methods have no annotations
+    return make(directory)
+
+
 def write(report: Mapping[str, Any], directory: str) -> int:
     """The number of scalars written to `directory`, as `runtime_guard/<quantity>/<optimizer or scaler>` per window.
 
     Raises TensorBoardMissing where `torch.utils.tensorboard` cannot be imported (it needs the package tensorboard).
     """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise TensorBoardMissing("TensorBoard scalars need tensorboard: `pip install tensorboard`") from error
     written = 0
-    make: Any = SummaryWriter  # its methods have no annotations
-    with make(directory) as writer:
+    with writer_for(directory) as writer:
         for quantity, owners in curves_of(report).items():
             for owner, points in owners.items():
                 for window, value in points:

@@ -64,8 +64,11 @@ None. What the sum has to be divided by depends on how the loss is made, which o
 - Fixing gradient accumulation (https://huggingface.co/blog/gradient_accumulation)
 """
 
-from amplint.catalogue.rule import Rule, Tier
+from amplint.catalogue.amounts import undivided
+from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.facts import Fact
+from amplint.protocol.state import Moment
 
 _MISSING = {
     "why": "has no place for `num_items_in_batch`, which the trainer hands over: a TypeError at the first step",
@@ -76,6 +79,24 @@ _IGNORED = {
     "does not divide by the window, and the gradient is `gradient_accumulation_steps` times too large",
     "remedy": "normalize by it, pass it on to `super().compute_loss`, or declare `loss_is_scaled_for_ga = False`",
 }
+
+
+_SEEN = {
+    "why": "returns the mean over its own micro-batch, and the trainer leaves the window to it: the gradient of "
+    "{n} micro-batches is {n} times that of the equivalent batch",
+    "remedy": _IGNORED["remedy"],
+}
+
+
+def _override_undivided(moment: Moment) -> bool:
+    """Whether a window of whole means was made by a user's `compute_loss` for a trainer."""
+    backward = moment.last.get(Kind.BACKWARD)
+    return backward is not None and "compute_loss" in backward.detail and undivided(moment)
+
+
+def _seen(moment: Moment) -> dict[str, str]:
+    n = str(moment.ledger.window.micro_steps)
+    return {name: words.replace("{n}", n) for name, words in _SEEN.items()}
 
 
 def _ignored(fact: Fact) -> dict[str, str] | None:
@@ -89,5 +110,10 @@ RULE = Rule(
     message="this `compute_loss` {why}",
     advice="{remedy}",
     find=_ignored,
+    when=(Condition(STEPS, late=False, also=_override_undivided),),
+    place=Kind.BACKWARD,
+    because=((Kind.STEP, "the trainer steps here"),),
+    words=_seen,
+    hides=("missing-loss-division", "mean-of-token-means"),
     begins=("transformers", "4.46"),
 )

@@ -1,0 +1,195 @@
+"""What a framework brings about: read from its frames, between the user's call and torch.
+
+A framework that is called divides, scales, clips, gates or steps for the user. Its frames run while torch is called, so
+that they tell whose doing an event is, whether the framework runs the training loop, by how many micro-steps it
+divides, and which function of the user's has made the loss that it takes to its backward. What stands where is data, in
+`amplint.dialects`; nothing of a framework is imported or replaced, and its objects are only read.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isclose
+from types import CodeType, FrameType
+from typing import Any
+
+from amplint.dialects import DIALECTS
+from amplint.dialects.dialect import Dialect, Live
+from amplint.protocol.events import Site
+from runtime_guard.sites import Owner, Place, Sites
+
+_NOBODY: dict[str, str] = {}
+_LIVE = tuple((dialect, dialect.live) for dialect in DIALECTS if dialect.live is not None)
+
+
+@dataclass(frozen=True)
+class Division:
+    """By how many micro-steps a framework divides; `outside`: the context that was never entered for them."""
+
+    length: int
+    outside: str | None = None
+
+    def detail(self, weight: float | None) -> dict[str, str]:
+        """What is said of a backward of this weight, if the division explains it."""
+        if weight is None or self.length < 2 or not isclose(weight * self.length, 1, rel_tol=1e-6):
+            return _NOBODY
+        said = {"divisor": str(self.length)}
+        return said if self.outside is None else {**said, "outside": self.outside}
+
+
+@dataclass(frozen=True)
+class Brought:
+    """A backward that a framework has brought about: where the user's code made the loss, and what is said of it."""
+
+    place: Place
+    detail: dict[str, str] = field(default_factory=dict)
+    division: Division | None = None
+
+
+class Frameworks:
+    """The frameworks of a run. `looped`: places outside of a framework's own training loop: what surrounds them there
+    tells no micro-steps apart."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+        self._of_file: dict[str, tuple[Dialect, Live] | str | None] = {}
+        self._moved: dict[tuple[Place, Site], Place] = {}
+        self._handed: dict[Place, bool] = {}
+        self._surrounded: dict[Place, bool] = {}
+        self._hooks: dict[Site, Place] = {}  # wherever the framework calls one from, it is the same step of the program
+        self.looped: set[Place] = set()
+
+    def said(self, place: Place) -> dict[str, str]:
+        """Whose doing an event is, and how the framework spells its own calls; {} for what the user does."""
+        return self._said(place, list(self._between())) if place in self._sites.framed else _NOBODY
+
+    def loss(self, place: Place) -> Brought:
+        """What is known of a backward that begins now."""
+        if place not in self._sites.framed:
+            if not self._is_handed(place):
+                return Brought(place)
+            return Brought(self._hooks.setdefault(place[-1], place), {"through": "its own hook"})
+        frames = list(self._between())
+        said = self._said(place, frames)
+        if not said and (library := next((name for name in map(self._package, frames) if name), None)):
+            said = {"through": library}  # what a library back-propagates is not torch's backward, called by the user
+        division = next(filter(None, map(self._division, frames)), None)
+        maker = next(filter(None, map(self._maker, frames)), None) if place in self.looped else None
+        if maker is None:
+            return Brought(place, said, division)
+        return Brought(self._moved_to(place, maker[1]), {**said, maker[0]: "the user's"}, division)
+
+    def surrounds(self, place: Place) -> bool:
+        """Whether a framework's training loop has called the user's code, perhaps in an autocast region of its own."""
+        known = self._surrounded.get(place)
+        if known is None:
+            known = self._surrounded[place] = place in self.looped or any(
+                (pair := self._of(site.path)) is not None and pair[1].loops
+                for site in self._sites.chain.get(place, place)
+            )
+        return known
+
+    def caller(self) -> int:
+        """The identity of the framework's frame that calls torch; 0 where the user does."""
+        return next((id(frame) for frame in self._between()), 0)
+
+    def _between(self) -> Iterator[FrameType]:
+        """The frames of installed packages between torch and the user's code, innermost first."""
+        walker: FrameType | None = sys._getframe(1)
+        while walker is not None:
+            owner = self._sites.owner(walker.f_code.co_filename)
+            if owner is Owner.USER:
+                return
+            if owner is Owner.LIBRARY:
+                yield walker
+            walker = walker.f_back
+
+    def _said(self, place: Place, frames: list[FrameType]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for frame in frames:
+            known = self._known(frame)
+            if known is None:
+                continue
+            dialect, live = known
+            found = {**found, **dialect.spelling, "through": dialect.name}
+            if frame.f_code.co_name in live.loops:
+                self.looped.add(place)
+        return found
+
+    def _known(self, frame: FrameType) -> tuple[Dialect, Live] | None:
+        """The framework that a frame belongs to."""
+        return self._of(frame.f_code.co_filename)
+
+    def _of(self, name: str) -> tuple[Dialect, Live] | None:
+        """The framework that a file belongs to."""
+        if name not in self._of_file:
+            inner = self._sites.inside(name)
+            found = [pair for pair in _LIVE if any(inner.startswith(f"{folder}/") for folder in pair[1].folders)]
+            self._of_file[name] = found[0] if found else inner.partition("/")[0] if "/" in inner else None
+        known = self._of_file[name]
+        return known if isinstance(known, tuple) else None
+
+    def _package(self, frame: FrameType) -> str | None:
+        """The installed package that a frame belongs to, if it is no framework that we know."""
+        known = self._of_file.get(frame.f_code.co_filename)
+        return known if isinstance(known, str) else None
+
+    def _division(self, frame: FrameType) -> Division | None:
+        known = self._known(frame)
+        attribute = known[1].windows.get(frame.f_code.co_name) if known is not None else None
+        if known is None or attribute is None:
+            return None
+        owner = frame.f_locals.get("self")
+        length = getattr(owner, attribute, None)
+        length = length() if inspect.ismethod(length) else length
+        if type(length) is not int:
+            return None
+        context, count = known[1].context or (None, "")
+        return Division(length, context if getattr(owner, count, None) == 0 else None)
+
+    def _maker(self, frame: FrameType) -> tuple[str, CodeType] | None:
+        """What the framework calls the user's function that has made the loss which a frame takes on to its backward,
+        and its code."""
+        known = self._known(frame)
+        owner = frame.f_locals.get("self") if known is not None else None
+        for attribute in known[1].losses.get(frame.f_code.co_name, ()) if known is not None else ():
+            code = _code(getattr(owner, attribute, None))
+            if code is not None and self._sites.owner(code.co_filename) is Owner.USER:
+                return attribute, code
+        return None
+
+    def _moved_to(self, place: Place, code: CodeType) -> Place:
+        """The place of a function that a framework calls at a place."""
+        site = Site(code.co_filename, code.co_firstlineno)
+        key = (place, site)
+        if key not in self._moved:
+            moved = self._moved[key] = (*place, site)
+            self._sites.chain[moved] = (*self._sites.chain.get(place, place), site)
+            self._sites.code_of[site] = code
+            self.looped.add(moved)
+        return self._moved[key]
+
+    def _is_handed(self, place: Place) -> bool:
+        """Whether the user's code that calls torch's backward is a framework's own hook for that."""
+        known = self._handed.get(place)
+        if known is None:
+            known = self._handed[place] = self._asks()
+        return known
+
+    def _asks(self) -> bool:
+        walker: FrameType | None = sys._getframe(1)
+        while walker is not None and self._sites.owner(walker.f_code.co_filename) is not Owner.USER:
+            walker = walker.f_back
+        if walker is None or walker.f_back is None:
+            return False
+        above = self._known(walker.f_back)
+        return above is not None and walker.f_code.co_name in above[1].losses
+
+
+def _code(function: Any) -> CodeType | None:
+    """The code of a function or method, without what is wrapped around it."""
+    inner = inspect.unwrap(getattr(function, "__func__", function)) if callable(function) else None
+    return getattr(inner, "__code__", None)
