@@ -62,9 +62,13 @@ class Frameworks:
         self._hooks: dict[Site, Place] = {}  # wherever the framework calls one from, it is the same step of the program
         self.looped: set[Place] = set()
 
-    def said(self, place: Place) -> dict[str, str]:
-        """Whose doing an event is, and how the framework spells its own calls; {} for what the user does."""
-        return self._said(place, list(self._between())) if place in self._sites.framed else _NOBODY
+    def told(self, place: Place, detail: dict[str, str]) -> dict[str, str]:
+        """The detail of an event with whose doing it is, and how the framework spells its own calls; as it is for what
+        the user does."""
+        if place not in self._sites.framed:
+            return detail
+        said = self._said(place, list(self._between()))
+        return {**said, **detail} if said else detail
 
     def loss(self, place: Place) -> Brought:
         """What is known of a backward that begins now."""

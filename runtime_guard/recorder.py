@@ -103,9 +103,7 @@ class Recorder:
     ) -> None:
         """One event, and the questions of all rules about its moments, which are left in `token`."""
         place = stack if stack is not None else self.sites.stack()
-        detail = detail if detail is not None else _NO_DETAIL
-        if place in self.sites.framed and (said := self.frameworks.said(place)):
-            detail = {**said, **detail}
+        detail = self.frameworks.told(place, detail if detail is not None else _NO_DETAIL)
         with self.lock:
             optimizer = parts.get("optimizer")
             repeats = self.thread.closure is not None
@@ -225,10 +223,8 @@ class Recorder:
     def optimizer(self, optimizer: Any, made: bool = False) -> str:
         """The name of an optimizer; the first time it is seen, the event that makes it known."""
         name = self.optimizers.of(optimizer)
-        if name is not None:
-            return name
-        if (held := inner(optimizer)) is not optimizer:
-            return self.optimizer(held, made)
+        if name is not None or (held := inner(optimizer)) is not optimizer:
+            return name or self.optimizer(held, made)
         with self.lock:
             self.owners.forget(optimizer)
             ids = self.owners.ids(optimizer)
@@ -325,8 +321,7 @@ class Recorder:
     def look(self) -> None:
         """Makes events of what has happened to gradients by hand since the last event."""
         for thing, name in self._changed() if self._homes.alone else self.mine():
-            news = self.watches[name].news()
-            if news == "gone":
+            if (news := self.watches[name].news()) == "gone":
                 self.gone(thing, name)
             elif news == "changed":
                 self.feed(Kind.OPAQUE, optimizer=name)

@@ -1,0 +1,84 @@
+"""Optimizers in a wrapper that decides by itself, and steps by a closure."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+from runtime_guard import guard
+
+
+class Gated(torch.optim.Optimizer):
+    """A wrapper that steps and zeroes on every other call only."""
+
+    def __init__(self, optimizer):
+        self.optimizer, self.open = optimizer, False
+
+    @property
+    def param_groups(self):
+        return self.optimizer.param_groups
+
+    def zero_grad(self, set_to_none=True):
+        if self.open:
+            self.optimizer.zero_grad(set_to_none)
+
+    def step(self, closure=None):
+        if self.open:
+            self.optimizer.step(closure)
+
+
+def batch():
+    return torch.randn(4, 4), torch.randint(3, (4,))
+
+
+def test_what_a_wrapper_leaves_out_has_not_happened():
+    model = nn.Linear(4, 3)
+    optimizer = Gated(torch.optim.SGD(model.parameters(), lr=0.1))
+    with guard(optimizer, mode="record") as found:
+        for index in range(8):
+            optimizer.open = index % 2 == 1
+            x, y = batch()
+            (nn.functional.cross_entropy(model(x), y) / 2).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    report = found.report()
+    assert report["violations"] == []
+    assert report["windows"]["micro_steps"] == {"2": 4}
+    assert [one["name"] for one in report["optimizers"]] == ["SGD#1"]
+
+
+def test_the_last_micro_batch_may_come_from_a_closure():
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def micro_step():
+        x, y = batch()
+        loss = nn.functional.cross_entropy(model(x), y) / 2
+        loss.backward()
+        return loss
+
+    with guard(optimizer, mode="record", accumulation_steps=2) as found:
+        for _ in range(4):
+            for call in (micro_step, partial(optimizer.step, micro_step)):
+                call()
+            optimizer.zero_grad()
+    measured = found.report()["optimizers"][0]["weight_sum"]
+    assert measured["graph"]["last"] == pytest.approx(1.0)
+    assert measured["ledger"]["last"] == pytest.approx(1.0)
+
+
+def test_masked_losses_weigh_by_what_is_left_of_them():
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    ignored = torch.tensor([False, True, False, False])
+    with guard(optimizer, mode="record") as found:
+        for _ in range(3):
+            x, y = batch()
+            losses = -nn.functional.log_softmax(model(x), -1).gather(-1, y[:, None])[:, 0]
+            (losses.masked_fill(ignored, 0.0).sum() / 3).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert found.report()["optimizers"][0]["weight_sum"]["graph"]["last"] == pytest.approx(1.0)
