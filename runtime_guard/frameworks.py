@@ -96,10 +96,6 @@ class Frameworks:
             )
         return known
 
-    def caller(self) -> int:
-        """The identity of the framework's frame that calls torch; 0 where the user does."""
-        return next((id(frame) for frame in self._between()), 0)
-
     def _between(self) -> Iterator[FrameType]:
         """The frames of installed packages between torch and the user's code, innermost first."""
         walker: FrameType | None = sys._getframe(1)

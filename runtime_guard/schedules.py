@@ -13,7 +13,6 @@ class Schedules:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._latest: tuple[str, int, int] | None = None
 
     def made(self, scheduler: Any, result: Any) -> None:
         """A new scheduler."""
@@ -29,21 +28,12 @@ class Schedules:
             return ("schedule", None, None)
         self._recorder.look()
         name, optimizer = self._recorder.scheduler(scheduler)
-        if self._goes_on(name):
-            return ("schedule", None, None)
         kind, count = self._recorder.course.counted.schedulers[name]
         self._recorder.course.counted.schedulers[name] = (kind, count + 1)
         if len(args) > 1 or kwargs:
             self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
             return ("schedule", None, None)
         return ("schedule", (name, optimizer), _rates(scheduler))
-
-    def _goes_on(self, name: str) -> bool:
-        """Whether a framework steps once more for the same call of the user's, as for every process of a run:
-        `accelerate/scheduler.py` of accelerate 1.15, `step`."""
-        caller = self._recorder.frameworks.caller()
-        latest, self._latest = self._latest, (name, caller, self._recorder.passes)
-        return caller != 0 and latest == self._latest
 
     def stepped(self, token: Any, result: Any) -> None:
         """The event, when it is known whether the step has moved anything."""

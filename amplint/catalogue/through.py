@@ -13,6 +13,7 @@ from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.protocol.events import Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
+from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
 
 
@@ -46,10 +47,21 @@ def divided_by_both(moment: Moment) -> bool:
     """Whether the losses of a window, back-propagated by a framework, are divided by the window twice."""
     window, backward = moment.ledger.window, moment.last.get(Kind.BACKWARD)
     count = window.micro_steps
-    if count < 3 or window.late or backward is None or "through" not in backward.detail:
+    if count < 2 or window.late or backward is None or "through" not in backward.detail:
         return False
+    if count == 2:  # 1/2 may be meant, as the weight of a loss; two divisors are seen in a run alone
+        return _seen_twice(moment)
     totals = [weight for place, weight in window.weights if place in window.here and weight is not None]
     return any(isclose(total, 1 / count, rel_tol=1e-6) for total in totals)
+
+
+def _seen_twice(moment: Moment) -> bool:
+    """Whether every loss of a window was divided by its length once and once more, as measured."""
+    reading = moment.event.reading
+    main = reading.main if isinstance(reading, WindowReading) else None
+    if main is None or len(main.divisors) != moment.ledger.window.micro_steps:
+        return False
+    return all(divisors.count(float(len(main.divisors))) == 2 for divisors in main.divisors)
 
 
 def alone_outside(moment: Moment) -> bool:
@@ -103,7 +115,7 @@ def asked_words(moment: Moment) -> dict[str, str]:
 
 def twice_words(moment: Moment) -> dict[str, str]:
     """By what the losses are divided twice, and how large the gradient is."""
-    n = moment.last[Kind.BACKWARD].detail.get("divisor", "N")
+    n = moment.last[Kind.BACKWARD].detail.get("divisor", "2" if _seen_twice(moment) else "N")
     return {"n": n, "sum": f"1 / {n}", **divisor_words(moment)}
 
 

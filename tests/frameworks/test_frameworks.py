@@ -56,7 +56,19 @@ ACCELERATE = {
     "right_bf16": Case("accelerate_loop", (("cpu=True", 'cpu=True, mixed_precision="bf16"'),)),
     "right_fp16": Case("accelerate_loop", (("model = nn", f"{FP16}model = nn"),)),
     "right_tokens": Case("accelerate_tokens"),
+    "right_as_one_of_two_processes": Case(
+        "accelerate_loop",
+        (("total_iters=12", "total_iters=24"),
+         ("for epoch", "from accelerate.state import PartialState\nPartialState._shared_state['num_processes'] = 2\n"
+          "for epoch")),
+    ),
     "divided_twice": wrong("accelerate_loop", DIVIDED, "double-loss-division", "accelerator.backward(loss)", 0.25),
+    "divided_twice_by_two": Case(
+        "accelerate_loop",
+        (("steps=4", "steps=2"), ("cross_entropy(model(x), y)", "cross_entropy(model(x), y) / 2")),
+        (("double-loss-division", "accelerator.backward(loss)"),),
+        0.5,
+    ),
     "raw_backward": wrong(
         "accelerate_loop",
         ("accelerator.backward(loss)", "loss.backward()"),
