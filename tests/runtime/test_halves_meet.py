@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from amplint.cli import main
+from tests.runtime.forked import run_module
 
 ROOT = Path(__file__).parents[2]
 HEAD = """\
@@ -59,8 +60,8 @@ def tried(tmp_path, monkeypatch, capsys):
     def run(text: str, change: str = "", guarded: str | None = None):
         script = tmp_path / "train.py"
         script.write_text(guarded or text)
-        guard = [sys.executable, "-m", "runtime_guard", "--mode=record", "--report=live.json", "-q", "train.py"]
-        subprocess.run(guard, check=True, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True)
+        done = run_module("runtime_guard", ["--mode=record", "--report=live.json", "-q", "train.py"], tmp_path)
+        assert done.status == 0, done.stderr
         script.write_text(text + change)
         capsys.readouterr()
         code = main(["train.py", "--runtime-report=live.json", "--output-format=json", "--isolated"])

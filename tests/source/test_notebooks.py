@@ -149,7 +149,7 @@ def test_what_a_notebook_should_not_hold_does_not_matter():
         (b"[]", 1, "no cells"),
         (b'{"cells": 3}', 1, "no cells"),
         (b"[" * 200_000, 1, "too deeply"),
-        (notebook("x = 1\n" * (LIMIT // 6 + 1)), 1, "larger than 1 MiB"),
+        (notebook("x = '" + "y" * LIMIT + "'"), 1, "larger than 1 MiB"),
         (notebook("(" * 300), 1, "brackets"),
     ],
 )

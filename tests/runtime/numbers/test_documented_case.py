@@ -1,13 +1,11 @@
 """Three windows of the documented loop: what each witness says with the clip, without it, and mended."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.runtime.forked import run_module
+
 SCRIPT = """\
 import torch
 from torch import nn
@@ -45,8 +43,8 @@ UNSCALE = "scaler.unscale_(optimizer); torch.nn.utils.clip_grad_norm_(model.para
 def report(tmp_path, divided="", clip="pass", before="pass"):
     script, told = tmp_path / "train.py", tmp_path / "guard.json"
     script.write_text(SCRIPT.format(divided=divided, clip=clip, before=before))
-    command = [sys.executable, "-m", "runtime_guard", "--mode", "record", "--report", str(told), str(script)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    done = run_module("runtime_guard", ["--mode", "record", "--report", str(told), str(script)], tmp_path)
+    assert done.status == 0, done.stderr
     found = json.loads(told.read_text())
     [optimizer] = found["optimizers"]
     return {one["code"] for one in found["violations"]}, optimizer, found
