@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live
 
 ACCELERATE = Dialect(
@@ -23,5 +24,17 @@ ACCELERATE = Dialect(
         folders=("accelerate",),
         windows={"backward": "gradient_accumulation_steps"},
         context=("accelerator.accumulate(model)", "step"),
+    ),
+    accounts=(
+        Account(
+            framework="Accelerate",
+            version="accelerate 1.15.0",
+            divides=("`accelerator.backward`", "accelerator.py, `backward`"),
+            scales=("`accelerator.backward`", "accelerator.py, `backward`"),
+            unscales=("`accelerator.clip_grad_norm_`", "accelerator.py, `clip_grad_norm_`"),
+            gates=("the prepared optimizer, in `accumulate`", "optimizer.py, `step`, `zero_grad`"),
+            schedules=("you; prepared, it waits for the boundary and steps once per process", "scheduler.py, `step`"),
+            saves=("`accelerator.save_state`", "checkpointing.py, `save_accelerator_state`"),
+        ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live, Role
 
 APEX = Dialect(
@@ -17,4 +18,16 @@ APEX = Dialect(
     },
     live=Live(folders=("apex",)),
     transparent=frozenset({"apex.parallel.DistributedDataParallel", "apex.parallel.convert_syncbn_model"}),
+    accounts=(
+        Account(
+            framework="Apex amp",
+            version="apex e13873d",
+            divides=("you", "apex/amp/handle.py, `scale_loss`"),
+            scales=("`amp.scale_loss`", "apex/amp/handle.py, `scale_loss`"),
+            unscales=("the exit of `amp.scale_loss`", "apex/amp/handle.py, `scale_loss`"),
+            gates=("you", "apex/amp/handle.py, `scale_loss`"),
+            schedules=("you", "apex/amp/handle.py, `scale_loss`"),
+            saves=("you, `amp.state_dict()`", "apex/amp/frontend.py, `state_dict`"),
+        ),
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live, Role
 
 DEEPSPEED = Dialect(
@@ -13,4 +14,19 @@ DEEPSPEED = Dialect(
     shape={"Engine": ("model", frozenset({"backward", "step"}))},
     live=Live(folders=("deepspeed",), windows={"backward": "gradient_accumulation_steps"}),
     spelling={"backward": "engine.backward(loss)", "clip": "`gradient_clipping` of the DeepSpeed configuration"},
+    accounts=(
+        Account(
+            framework="DeepSpeed",
+            version="deepspeed 0.19.8",
+            divides=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
+            scales=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
+            unscales=("`engine.step`", "deepspeed/runtime/zero/stage_1_and_2.py, `unscale_and_clip_grads`"),
+            gates=("`engine.step`, called on every micro-step", "deepspeed/runtime/engine.py, `step`"),
+            schedules=(
+                "`engine.step`, if it was handed to `initialize`",
+                "deepspeed/runtime/engine.py, `_take_model_step`",
+            ),
+            saves=("`engine.save_checkpoint`", "deepspeed/runtime/engine.py, `save_checkpoint`"),
+        ),
+    ),
 )

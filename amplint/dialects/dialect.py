@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from amplint.dialects.account import Account
 from amplint.dialects.schedules import Schedule
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Wrapper
@@ -95,7 +96,7 @@ class Dialect:
     `live`: what its frames tell while it runs.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `loops`: classes of which
     the framework calls methods from a loop of its own. `words`: a file without
-    any of these has no training step.
+    any of these has no training step. `accounts`: who does what in the step, for people.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Dialect:
     loops: Mapping[str, Loop] = field(default_factory=dict)
     seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
+    accounts: tuple[Account, ...] = ()
     behaviour: str = ""
     program: str = ""
     defines: Mapping[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect
 
 _PLACES = ("apex.fp16_utils", "apex.fp16_utils.fp16_optimizer")
@@ -11,4 +12,16 @@ FP16_OPTIMIZER = Dialect(
     behaviour="fp16_optimizer.behaviour",
     defines={f"{place}.FP16_Optimizer": "FP16_Optimizer" for place in _PLACES},
     spelling={"backward": "optimizer.backward(loss)", "clip": "optimizer.clip_master_grads(...)"},
+    accounts=(
+        Account(
+            framework="Apex FP16_Optimizer",
+            version="apex e13873d",
+            divides=("you", "apex/fp16_utils/fp16_optimizer.py, `backward`"),
+            scales=("`optimizer.backward`", "apex/fp16_utils/fp16_optimizer.py, `backward`"),
+            unscales=("`optimizer.backward`", "apex/fp16_utils/fp16_optimizer.py, `update_master_grads`"),
+            gates=("you", "apex/fp16_utils/fp16_optimizer.py, `step`"),
+            schedules=("you", "apex/fp16_utils/fp16_optimizer.py, `step`"),
+            saves=("`optimizer.state_dict()`", "apex/fp16_utils/fp16_optimizer.py, `state_dict`"),
+        ),
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live, Loop
 
 _PACKAGES = ("lightning", "lightning.pytorch", "pytorch_lightning")
@@ -36,5 +37,33 @@ LIGHTNING = Dialect(
         folders=("lightning/pytorch", "pytorch_lightning"),
         loops=frozenset({"fit", "_call_and_handle_interrupt"}),
         losses={"backward": ("training_step",)},
+    ),
+    accounts=(
+        Account(
+            framework="Lightning, automatic",
+            version="lightning 2.6.6",
+            divides=("the loop", "lightning/pytorch/loops/optimization/automatic.py, `from_training_step_output`"),
+            scales=("the precision plugin", "lightning/pytorch/plugins/precision/amp.py, `pre_backward`"),
+            unscales=("the precision plugin", "lightning/pytorch/plugins/precision/amp.py, `optimizer_step`"),
+            gates=("the loop", "lightning/pytorch/loops/training_epoch_loop.py, `_should_accumulate`"),
+            schedules=(
+                'the loop: per epoch, or per update with `"interval": "step"`',
+                "lightning/pytorch/loops/training_epoch_loop.py, `update_lr_schedulers`",
+            ),
+            saves=("the Trainer", "lightning/pytorch/plugins/precision/amp.py, `state_dict`"),
+        ),
+        Account(
+            framework="Lightning, manual",
+            version="lightning 2.6.6",
+            divides=("you", "lightning/pytorch/core/module.py, `manual_backward`"),
+            scales=("`self.manual_backward`", "lightning/pytorch/plugins/precision/amp.py, `pre_backward`"),
+            unscales=(
+                "nobody: `opt.step()` unscales, after the clip",
+                "lightning/pytorch/plugins/precision/amp.py, `optimizer_step`",
+            ),
+            gates=("you", "lightning/pytorch/core/module.py, `optimizers`"),
+            schedules=("you, `self.lr_schedulers().step()`", "lightning/pytorch/core/module.py, `lr_schedulers`"),
+            saves=("the Trainer", "lightning/pytorch/plugins/precision/amp.py, `state_dict`"),
+        ),
     ),
 )

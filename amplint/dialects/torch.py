@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Role
 from amplint.dialects.schedules import (
     DIFFUSERS_SCHEDULES,
@@ -181,4 +182,16 @@ TORCH = Dialect(
         register_step_pre_hook register_step_post_hook register_state_dict_pre_hook param_groups""".split()
     ),
     words=frozenset({".backward", ".zero_grad", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}),
+    accounts=(
+        Account(
+            framework="torch alone",
+            version="torch 2.13",
+            divides=("you", "every backward adds to `.grad`"),
+            scales=("`scaler.scale`", "torch/amp/grad_scaler.py, `scale`"),
+            unscales=("you, `scaler.unscale_`", "torch/amp/grad_scaler.py, `unscale_`"),
+            gates=("you", "torch/optim/optimizer.py, `step`"),
+            schedules=("you", "torch/optim/lr_scheduler.py, `step`"),
+            saves=("you, `scaler.state_dict()`", "torch/amp/grad_scaler.py, `state_dict`"),
+        ),
+    ),
 )

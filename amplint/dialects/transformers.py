@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live, Loop, Normalization
 
 _SETTLED = ("CPO", "DPO", "GRPO", "KTO", "ORPO", "Reward", "RLOO", "Distillation")
@@ -34,12 +35,12 @@ _LOOP = Loop(
     name="the Trainer",
     micro_step=frozenset({"compute_loss", "training_step"}),
     returns=frozenset({"compute_loss"}),
-    own=frozenset({"train", "_inner_training_loop", "inner_training_loop"}),
+    own=frozenset({"train", "_inner_training_loop", "_run_epoch"}),
     keeps={"optimizer": "the optimizer", "lr_scheduler": "the schedule"},
     backward="self.accelerator.backward(loss)",
 )
 """`transformers/trainer.py` of 5.23: `training_step` back-propagates what `compute_loss` returns with
-`self.accelerator.backward`; `_inner_training_loop` steps the optimizer and the schedule."""
+`self.accelerator.backward`; `_run_epoch` steps the optimizer and the schedule."""
 
 TRANSFORMERS = Dialect(
     name="transformers",
@@ -51,5 +52,20 @@ TRANSFORMERS = Dialect(
         loops=frozenset({"train", "_inner_training_loop"}),
         losses={"training_step": ("compute_loss_func", "compute_loss", "_compute_loss")},
         windows={"training_step": "current_gradient_accumulation_steps"},
+    ),
+    accounts=(
+        Account(
+            framework="Hugging Face Trainer",
+            version="transformers 5.23.0",
+            divides=(
+                "`training_step`, unless the loss is known to be normalized by `num_items_in_batch`",
+                "transformers/trainer.py, `training_step`",
+            ),
+            scales=("Accelerate", "transformers/trainer.py, `training_step`"),
+            unscales=("Accelerate", "transformers/trainer.py, `_clip_grad_norm`"),
+            gates=("the Trainer", "transformers/trainer.py, `_run_epoch`"),
+            schedules=("the Trainer, unless the step was skipped", "transformers/trainer.py, `_run_epoch`"),
+            saves=("the Trainer, as scaler.pt", "transformers/trainer.py, `_save_scaler`"),
+        ),
     ),
 )

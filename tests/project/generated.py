@@ -24,6 +24,14 @@ def rules() -> str:
     return table(RULES.values())
 
 
+def frameworks() -> str:
+    """Who does what in a training step, framework by framework."""
+    from amplint.dialects import DIALECTS
+    from amplint.dialects.account import table
+
+    return table(account for dialect in DIALECTS for account in dialect.accounts)
+
+
 def output() -> str:
     """What the command line prints about the bundled example, as a fenced block."""
     command = [sys.executable, "-m", "amplint", "check", "--isolated", EXAMPLE]
@@ -41,6 +49,7 @@ def picture(part: str) -> Callable[[], str]:
 SECTIONS: dict[str, Callable[[], str]] = {
     "output": output,
     "rules": rules,
+    "frameworks": frameworks,
     "grads": picture("grads"),
     "stage": picture("stage"),
 }
