@@ -12,7 +12,7 @@ from amplint.protocol.window import Window, epoch_of, loses, worth
 from amplint.protocol.window import begins_micro_step as _begins
 
 _ADAPTIVE = frozenset(
-    {"Adam", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adam8bit", "PagedAdam8bit"}
+    """Adam Adamax NAdam RAdam RMSprop Adagrad Adadelta Adam8bit PagedAdam8bit FusedAdam DeepSpeedCPUAdam""".split()
 )
 _DECOUPLED = frozenset({"AdamW", "AdamW8bit", "PagedAdamW8bit", "PagedAdamW", "Lion", "Lion8bit"})
 

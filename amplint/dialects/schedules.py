@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 
+UNREAD = "of a class not read"
+"""Stands among the methods that a module calls on a name: it is bound to an object of a class of another module."""
+
+
 @dataclass(frozen=True)
 class Epochs:
     """An argument that counts epochs (or decays once for each) when its numbers are no larger than `most`."""

@@ -189,7 +189,8 @@ def _scheduler(
             run.prepared.append(owner.said)
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
-        run.emit(kind, at, owner.optimizer, scheduler=owner, detail=asked | sometimes)
+        unread = {"unread": "yes"} if "unread" in owner.said else {}
+        run.emit(kind, at, owner.optimizer, scheduler=owner, detail=asked | sometimes | unread)
         for part in owner.parts:
             _scheduler(run, part, name, args, keywords, at)
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)

@@ -153,14 +153,21 @@ def _criterion(name: str, keywords: Keywords) -> Criterion:
     return Criterion(averaged, reduction == "none", name.rpartition(".")[2])
 
 
+_FUSED = frozenset({"FusedAdam", "DeepSpeedCPUAdam"})
+"""They decay as AdamW does unless told not to: apex 0.1, `ops/adam` of deepspeed 0.19."""
+
+_MODES = ("adam_w_mode", "adamw_mode")
+
+
 def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:
     handed = args[0] if args else keywords.get("params")
     consume(handed)
     half = Precision.FLOAT16 if (run.path, at) in run.program.half else Precision.UNKNOWN
     made = Optimizer(run.name("optimizer"), short, models_of(handed), precision=half, whole=whole(handed))
     run.optimizers[made.key] = made
-    decay = keywords.get("weight_decay", 0)
-    run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "no" if decay == 0 else "yes"})
+    mode = next((keywords[name] for name in _MODES if name in keywords), short in _FUSED)
+    coupled = keywords.get("weight_decay", 0) != 0 and mode is not True
+    run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "yes" if coupled else "no"})
     return made
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
+from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import TORCH
 from amplint.execution import arithmetic, averages, criteria, norms, precision, ranks, reach
 from amplint.execution.contexts import NoSync
@@ -47,7 +48,7 @@ _HARMLESS = says(
     r"(?i)lr|learning_?rate|save|checkpoint|ckpt|log|sched|warm_?up|state|print|summary|count|describe|repr|str$|len|"
     r"info|load|resume|hasattr|getattr|isinstance|type|id$|adjust|set_|get_|watch|format"
 )
-_HIDDEN = says(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|train_(batch|one)|scale_loss")
+_HIDDEN = says(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|replay$|train_(batch|one)|scale_loss")
 _RESTORES = says(r"(?i)load|resume|restore")
 _SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scalers?$")
 _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
@@ -101,7 +102,8 @@ def _made(run: Run, role: str, symbol: Symbol) -> Value:
         return Optimizer(run.name(symbol.text) if known else symbol.text, governed=symbol.governed)
     if role == "scaler":
         return Scaler(symbol.text)
-    return Scheduler(symbol.text)
+    unread = UNREAD in run.program.usage.get(symbol.name, ())
+    return Scheduler(symbol.text, said={"unread": "yes"} if unread else {})
 
 
 def role_of(run: Run, symbol: Symbol) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
+from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import TORCH
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
@@ -23,8 +24,9 @@ _SCALER = re.compile(r"(?i)scaler")
 _SCALING = frozenset({"scale", "unscale_"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
 _HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
+_READ = frozenset({"torch", "transformers", "pytorch_transformers", "diffusers"})
 _AVERAGES = frozenset(name.rpartition(".")[2] for name in AVERAGES)
-_ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context"}) | _CLIPS | _HOOKS
+_ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay"}) | _CLIPS | _HOOKS
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,18 @@ def _on_gradient(node: object) -> bool:
 
 def acts(node: ir.Stmt | ir.Expr, usage: Usage) -> bool:
     """Whether an event of the training step may happen right here, calls of the module's own functions aside."""
-    if isinstance(node, (ir.Assign, ir.Augment)) and (_on_gradient(node.target) or last(node.target) == SWITCH):
-        return True
-    return any(isinstance(part, ir.Call) and (usage.acts(part) or _hands_over(part, usage)) for part in walk(node))
+    return any(_changes(part) or (isinstance(part, ir.Call) and _may_act(part, usage)) for part in walk(node))
+
+
+def _may_act(call: ir.Call, usage: Usage) -> bool:
+    return usage.acts(call) or _hands_over(call, usage)
+
+
+def _changes(node: object) -> bool:
+    """Whether a gradient is assigned, such as by `p.grad = None`, or a model's synchronisation switched."""
+    if not isinstance(node, (ir.Assign, ir.Augment)):
+        return False
+    return _on_gradient(node.target) or last(node.target) == SWITCH
 
 
 def _hands_over(call: ir.Call, usage: Usage) -> bool:
@@ -138,6 +149,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods: dict[str, set[str]] = {}
     clips, losses, scalers, averages, gradients = set(_CLIPS), set(), set(), set(), set()
+    unread = _unread_classes(body)
     for statement in body:
         for node in walk(statement):
             if isinstance(node, ir.Assign) and any(name.endswith("GradScaler") for name in calls(node.value)):
@@ -146,6 +158,9 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 averages |= binds(node.target)
             if isinstance(node, ir.Assign) and _on_gradient(getattr(node.value, "element", None)):
                 gradients |= binds(node.target)
+            if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last(node.value.func) in unread:
+                for name in binds(node.target):
+                    methods.setdefault(name, set()).add(UNREAD)
             if isinstance(node, ir.Import) and node.qualified.rpartition(".")[2] in _CLIPS:
                 clips.add(node.name)
             if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
@@ -165,6 +180,13 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         frozenset(averages),
         frozenset(gradients),
     )
+
+
+def _unread_classes(body: Iterable[ir.Stmt]) -> set[str]:
+    """The classes that a module takes from others, those of the libraries aside whose schedules are known."""
+    imports = [node for statement in body for node in walk(statement) if isinstance(node, ir.Import)]
+    foreign = [node.name for node in imports if node.qualified.lstrip(".").partition(".")[0] not in _READ]
+    return {name for name in foreign if name[:1].isupper() and not name.isupper()}
 
 
 def _divided(node: ir.Expr) -> str:

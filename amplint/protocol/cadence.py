@@ -15,7 +15,8 @@ class Cadence:
     """The facts about one scheduler.
 
     `cadence_steps`: its own steps. `updates`: optimizer steps in all. `idle`: backward passes since its last step if
-    the optimizer has not stepped since, else 0. `lead`: its steps before the first optimizer step. `pending`: it
+    the optimizer has not stepped since, else 0. `lead`: its steps before the first optimizer step, if
+    it is not of a class that may set an absolute position. `pending`: it
     stepped after the last backward and before the optimizer did. `unit`: what its horizon counts (one of `UNITS`),
     None when not known; `exact`: that is certain. `horizon`: after how many of its own steps the schedule is over, None
     when not known. `first`: where it stepped first.
@@ -55,7 +56,7 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
             first=before.first or event.step_of_program,
             idle=0,
             stepped_since=False,
-            lead=before.lead + (before.updates == 0),
+            lead=before.lead + (before.updates == 0 and "unread" not in event.detail),
             pending=before.filling,
             pace=_pace(before, event),
             since=(0, 0, 0),
