@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-
 UNREAD = "of a class not read"
 """Stands among the methods that a module calls on a name: it is bound to an object of a class of another module."""
 

@@ -48,7 +48,9 @@ _HARMLESS = says(
     r"(?i)lr|learning_?rate|save|checkpoint|ckpt|log|sched|warm_?up|state|print|summary|count|describe|repr|str$|len|"
     r"info|load|resume|hasattr|getattr|isinstance|type|id$|adjust|set_|get_|watch|format"
 )
-_HIDDEN = says(r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|replay$|train_(batch|one)|scale_loss")
+_HIDDEN = says(
+    r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|replay$|train_(batch|one)|scale_loss"
+)
 _RESTORES = says(r"(?i)load|resume|restore")
 _SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scalers?$")
 _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
