@@ -11,6 +11,7 @@ from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import TORCH
 from amplint.flow import program as ir
+from amplint.lower.aliases import aliases_of
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
 from amplint.lower.norms import measures
 from amplint.lower.ranks import SWITCH, wrapped, wrapping
@@ -236,12 +237,15 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS) ->
     called = [(name, reaches(function)) for name, function in found]
     own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
 
-    objects = _callable_objects(body)
+    objects, aliases = _callable_objects(body), aliases_of(body)
 
     def closure(direct: set[str]) -> frozenset[str]:
-        while more := ({name for name, names in called if names & direct} | _objects(direct)) - direct:
+        while more := ({name for name, names in called if names & direct} | _objects(direct) | _also(direct)) - direct:
             direct |= more
         return frozenset(direct)
+
+    def _also(direct: set[str]) -> set[str]:
+        return {name for source, name in aliases if source in direct}
 
     def _objects(direct: set[str]) -> set[str]:
         return objects if ".__call__" in direct else set()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from amplint.dialects.schedules import UNREAD
 from amplint.lower.usage import deeds_of, usage_of
 from tests.lower.lowered import body_of
 
@@ -133,3 +134,32 @@ def test_a_step_of_something_else_is_no_event(text):
 )
 def test_what_changes_gradients_is_an_event(line):
     assert deeds(f"def run(p):\n    {line}\n").acting == {"run"}
+
+
+CLEARS = "def clear(model):\n    for param in model.parameters():\n        param.grad = None\n"
+
+
+def test_a_function_that_assigns_gradients_in_a_loop_acts():
+    assert "clear" in deeds(CLEARS).acting
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Stepper:\n    def __init__(self, model, erase):\n        self.x = 1\ns = Stepper(model, clear)\n",
+        "def work(erase=None):\n    erase(model)\nwork(erase=clear)\n",
+        "erase = clear\n",
+        "class Stepper:\n    def __init__(self, clear):\n        self.erase = clear\n",
+    ],
+)
+def test_a_function_acts_by_every_name_that_it_is_called_by(text):
+    assert {"erase", ".erase"} <= deeds(CLEARS + text).acting
+
+
+def test_a_name_that_holds_no_function_of_the_module_is_no_other_name():
+    assert "erase" not in deeds(CLEARS + "erase = other\nclass Empty:\n    pass\nEmpty(erase)\n").acting
+
+
+def test_an_object_of_a_class_of_another_module_is_not_read():
+    made = usage("from schedules import Poly\nimport torch\na = Poly(o)\nb = torch.optim.SGD(p)\n").methods
+    assert made == {"a": {UNREAD}, "optim": {"SGD"}}

@@ -1,0 +1,41 @@
+"""By which other names the functions of a module are called: an attribute or a parameter that one is handed to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from amplint.flow import program as ir
+from amplint.lower.names import binds, functions, last, walk
+
+Pairs = frozenset[tuple[str, str]]
+
+
+def aliases_of(body: Iterable[ir.Stmt]) -> Pairs:
+    """(name of a function, name by which it may be called too), both as `reaches` speaks of them: `f`, `.f`."""
+    nodes = [node for statement in body for node in walk(statement)]
+    own = {name.lstrip(".") for name, _ in functions(body)} - {"__init__"}
+    params = {node.name: node.params for node in nodes if isinstance(node, ir.Function)}
+    params |= {node.name: _constructor(node) for node in nodes if isinstance(node, ir.Class)}
+    pairs = {pair for node in nodes for pair in _given(node, params)}
+    return frozenset(
+        (source, alias)
+        for name, other in pairs
+        if name in own and name != other
+        for source in (name, f".{name}")
+        for alias in (other, f".{other}")
+    )
+
+
+def _constructor(node: ir.Class) -> tuple[ir.Param, ...]:
+    made = (child for child in node.body if isinstance(child, ir.Function) and child.name == "__init__")
+    return next((found.params[1:] for found in made), ())
+
+
+def _given(node: object, params: dict[str, tuple[ir.Param, ...]]) -> Iterator[tuple[str, str]]:
+    """What a statement or a call binds to which name: `self.f = g`, `f(g)`, `f(key=g)`."""
+    if isinstance(node, ir.Assign) and isinstance(node.value, (ir.Name, ir.Attr)):
+        yield from ((last(node.value), name) for name in binds(node.target))
+    if isinstance(node, ir.Call):
+        known = zip(params.get(last(node.func), ()), node.args, strict=False)
+        given = [*((param.name, value) for param, value in known), *node.keywords]
+        yield from ((last(value), name) for name, value in given if isinstance(value, (ir.Name, ir.Attr)))
