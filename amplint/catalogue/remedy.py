@@ -184,16 +184,23 @@ Action = (
 )
 
 
+TAILS = ("dropped-tail-window", "misnormalized-tail-window")
+"""Warnings about what is left over of an epoch, which only a program whose windows are whole can be given."""
+
+
 @dataclass(frozen=True)
 class Remedy:
     """`ways` to put it right, the first that is proved is taken; each is one action or several, done together.
 
-    `message` says what is written, in the imperative; it may quote the `{names}` of the rule's words.
+    `message` says what is written, in the imperative; it may quote the `{names}` of the rule's words. `reveals`: rules
+    that may warn of the mended program though they did not before: it has whole windows for the first time, where the
+    user's own gate closes them, and what is left over of the epoch is outside of them.
     """
 
     safety: Safety
     message: str
     ways: tuple[tuple[Action, ...], ...]
+    reveals: tuple[str, ...] = ()
 
 
 def safe(message: str, *ways: Action | tuple[Action, ...]) -> Remedy:
@@ -201,6 +208,6 @@ def safe(message: str, *ways: Action | tuple[Action, ...]) -> Remedy:
     return Remedy(Safety.SAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways))
 
 
-def unsafe(message: str, *ways: Action | tuple[Action, ...]) -> Remedy:
+def unsafe(message: str, *ways: Action | tuple[Action, ...], reveals: tuple[str, ...] = ()) -> Remedy:
     """A remedy that changes the numbers of a run against its own schedule."""
-    return Remedy(Safety.UNSAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways))
+    return Remedy(Safety.UNSAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways), reveals)

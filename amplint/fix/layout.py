@@ -76,20 +76,50 @@ def together(code: Code, statements: list[Statement]) -> list[Statement]:
     return statements
 
 
-def removed(code: Code, statement: Statement) -> tuple[Change, list[str]] | None:
+def lines_of(code: Code, statement: Statement) -> list[str]:
+    """The lines of a statement with their comments, without their indentation."""
+    if isinstance(statement, cst.BaseSmallStatement) and _shares_line(code, statement):
+        return [code.source(statement)]
+    first, row, end_row = _rows(code, statement)
+    lines = [code.text[code.starts[at] : code.ends[at]] for at in range(first, end_row + 1)]
+    return [line.removeprefix(code.margin(row)) for line in lines]
+
+
+def _rows(code: Code, statement: Statement) -> tuple[int, int, int]:
+    """The first row of what belongs to a statement, its own first row, and its last."""
+    start, last = code.span(statement)
+    row, end_row = code.row(start), code.row(last)
+    return (_first_row(code, row) if _has_own_comment(code, row, end_row) else row), row, end_row
+
+
+def deleted(code: Code, statement: Statement) -> Change | None:
+    """The change that leaves a statement out and its comments where they are.
+
+    None where it cannot be left out: it is all that its block holds.
+    """
+    start, last = code.span(statement)
+    row, end_row = code.row(start), code.row(last)
+    behind = code.text[last : code.ends[end_row]].lstrip(" \t;")
+    alone = code.text[code.starts[row] : start].strip() == "" and behind.startswith("#")
+    if alone and code.block(statement) != [statement]:
+        return Change(start, code.ends[end_row] - len(behind), "")
+    taken = removed(code, statement, row)
+    return taken[0] if taken is not None else None
+
+
+def removed(code: Code, statement: Statement, since: int | None = None) -> tuple[Change, list[str]] | None:
     """The change that takes a statement away, and its lines with their comments, without their indentation.
 
-    None where it cannot be taken away: it is all that its block holds.
+    `since`: the row from which on, if not from its comments on. None where it cannot be taken away: it is all that its
+    block holds.
     """
     if code.block(statement) == [statement]:
         return None
-    start, last = code.span(statement)
     if isinstance(statement, cst.BaseSmallStatement) and _shares_line(code, statement):
-        return _out_of_line(code, statement), [code.source(statement)]
-    row, end_row = code.row(start), code.row(last)
-    first = _first_row(code, row) if _has_own_comment(code, row, end_row) else row
-    lines = [code.text[code.starts[at] : code.ends[at]] for at in range(first, end_row + 1)]
-    margin = code.margin(row)
+        return _out_of_line(code, statement), lines_of(code, statement)
+    first, _, end_row = _rows(code, statement)
+    first = first if since is None else since
+    lines = lines_of(code, statement)
     if first and _is_empty(code, end_row + 1) and end_row + 1 < len(code.ends) and _needs_no_gap(code, first - 1):
         end_row += 1  # of two gaps that meet, one stays
     change = (
@@ -97,7 +127,7 @@ def removed(code: Code, statement: Statement) -> tuple[Change, list[str]] | None
         if first
         else Change(0, code.starts[min(end_row + 1, len(code.starts) - 1)], "")
     )
-    return change, [line.removeprefix(margin) for line in lines]
+    return change, lines
 
 
 def _needs_no_gap(code: Code, row: int) -> bool:

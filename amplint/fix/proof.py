@@ -1,9 +1,10 @@
 """Fixes that are proved: made on a copy, which is read again. The mistake is gone, and no other one is there.
 
 The findings of the copy are compared with those of the text rule by rule: that of the fix has to be one fewer, and no
-other one may be there. There is one exception: a mistake that another one makes superfluous to tell is not told with it
-(`Rule.hides`), and is uncovered when that one is mended. It is not new if the text as it was, judged without any such
-hiding, has it too; a fix that uncovers nothing goes first, and a later pass mends what was uncovered.
+other one may be there. A mistake that another one makes superfluous to tell is not told with it (`Rule.hides`), and is
+uncovered when that one is mended: it is not new if the text as it was, judged without any such hiding, has it too; a
+fix that uncovers nothing goes first, and a later pass mends what was uncovered. There is one exception: a fix that
+gathers micro-steps into windows (`Remedy.reveals`) may bring a warning about what is left over of the epoch.
 
 The files that import it are judged with the copy in its place, and may be told nothing new either. A copy that is told
 less because less of it is understood proves nothing: no training loop may be followed less far than
@@ -132,17 +133,18 @@ class Prover:
         except Unparsable as error:
             raise Broken(f"the fix of {finding.code} in row {finding.place.row}: {error}") from error
         new = uncovered(before.findings, after.findings, finding.code)
-        if new is None or (new and not self._were_there(new)) or not self._follows(after):
+        if new is None or not self._were_there(new, remedy.reveals) or not self._follows(after):
             return shown
         if self.reader.importers.are_told_more(before.filename, before.data, after.data):
             return shown
         return Proved(Fix(remedy.safety.value, message, edits), after, bool(new))
 
-    def _were_there(self, new: Counts) -> bool:
-        """Whether the text as it was has as many findings of some rules, if none is hidden."""
-        if self.beneath is None:
+    def _were_there(self, new: Counts, revealed: Sequence[str]) -> bool:
+        """Whether the text as it was has as many findings of some rules, if none is hidden, warnings of some aside."""
+        hidden = {key: count for key, count in new.items() if key[1] or key[0] not in revealed}
+        if hidden and self.beneath is None:
             self.beneath = counted(self.reader.beneath(self.document.script.text, self.document.filename))
-        return all(count <= self.beneath[key] for key, count in new.items())
+        return all(self.beneath is not None and count <= self.beneath[key] for key, count in hidden.items())
 
     def _follows(self, after: Document) -> bool:
         before = self.document

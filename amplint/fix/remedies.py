@@ -118,7 +118,8 @@ def _move(stage: Stage, action: Move) -> Iterator[Changes]:
         anchor = stage.code.statement(node) if (node := stage.node(event)) is not None else None
     if anchor is None or stage.code.function(anchor) is not stage.code.function(moved[0]):
         return
-    moved = layout.together(stage.code, list(dict.fromkeys(moved)))
+    alone = list(dict.fromkeys(moved))
+    moved = layout.together(stage.code, alone)
     if any(stage.code.inside(anchor, one) for one in moved):
         return
     if any(_is_read_elsewhere(stage.code, one, anchor) for one in moved):
@@ -131,9 +132,15 @@ def _move(stage: Stage, action: Move) -> Iterator[Changes]:
     if any(one is None for one in taken):
         return
     gated = stage.event(action.what) or event
-    conditions = {stage.condition(gated, one, anchor) or "" for one in moved}
+    every = {stage.condition(gated, one, anchor) for one in moved}
+    if action.what is Kind.UPDATE and None in every:
+        return  # what is wrong is that the step does not stand under the gate
+    conditions = {condition or "" for condition in every}
     if len(conditions) == 1:
+        gates = [one for one in moved if stage.is_gate(one, gated) or stage.counts(one)]
         lines = [line for one in taken if one is not None for line in one[1]]
+        if gates:  # it comes under another gate, or under none
+            lines = [line for one in alone for line in layout.lines_of(stage.code, one)]
         lines = _conditional(stage, conditions.pop(), lines)
         yield [*(one[0] for one in taken if one is not None), _beside(stage, anchor, lines, bool(action.before))]
 
@@ -182,9 +189,9 @@ def _delete(stage: Stage, action: Delete) -> Iterator[Changes]:
         return
     if isinstance(found, cst.Expr | cst.Assign):
         (found,) = layout.together(stage.code, [found])
-        taken = layout.removed(stage.code, found)
-        if taken is not None:
-            yield [taken[0]]
+        gone = layout.deleted(stage.code, found)
+        if gone is not None:
+            yield [gone]
 
 
 def _ungate(stage: Stage, action: Ungate) -> Iterator[Changes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,7 +25,7 @@ from amplint.catalogue.remedy import (
 from amplint.fix import layout
 from amplint.fix.code import Change, Code
 from amplint.fix.sentences import read, written
-from amplint.fix.stage import Stage
+from amplint.fix.stage import Stage, remainders
 from amplint.protocol.events import Event, Kind
 
 Changes = list[Change]
@@ -121,7 +122,7 @@ def _lengths(stage: Stage, event: Event, near: cst.CSTNode) -> Iterator[str]:
         test = code.at(gate) if gate is not None else None
         if test is None or code.function(test) is not code.function(near):
             continue
-        for remainder in _remainders(test.test if isinstance(test, cst.If) else test):
+        for remainder in remainders(test.test if isinstance(test, cst.If) else test):
             right = remainder.right
             text = code.source(right)
             text = text if isinstance(right, _SIMPLE) or right.lpar else f"({text})"
@@ -130,14 +131,6 @@ def _lengths(stage: Stage, event: Event, near: cst.CSTNode) -> Iterator[str]:
                 yield text
     if said not in seen and (said.isdecimal() or re.search(rf"(?<![\w.]){re.escape(said)}\b", code.text)):
         yield said
-
-
-def _remainders(node: cst.CSTNode) -> Iterator[cst.BinaryOperation]:
-    """Every `a % b` in a node."""
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
-        yield node
-    for child in node.children:
-        yield from _remainders(child)
 
 
 def _undivide(stage: Stage, action: Undivide) -> Iterator[Changes]:
@@ -154,9 +147,9 @@ def _undivide(stage: Stage, action: Undivide) -> Iterator[Changes]:
     for one in named or [one for one in earlier if _is_of_a_loss(code, one)]:
         statement = code.statement(one)
         if isinstance(one, cst.AugAssign) or (isinstance(statement, cst.Assign) and _changes_itself(statement, one)):
-            taken = layout.removed(code, statement) if statement is not None else None
-            if taken is not None:
-                yield [taken[0]]
+            gone = layout.deleted(code, statement) if statement is not None else None
+            if gone is not None:
+                yield [gone]
         elif isinstance(one, cst.BinaryOperation):
             yield [Change(code.span(one.left)[1], code.span(one.right)[1], "")]
 
@@ -230,11 +223,27 @@ def _detached(code: Code, value: cst.BaseExpression) -> Change:
 def _count_from_one(stage: Stage, action: CountFromOne) -> Iterator[Changes]:
     node = stage.code.at(stage.site)
     test = node.test if isinstance(node, cst.If) else node
-    for remainder in _remainders(test) if test is not None else ():
-        left = remainder.left
-        if isinstance(left, cst.Name | cst.Attribute) and not left.lpar:
-            start, end = stage.code.span(left)
-            yield [Change(start, end, f"({stage.code.text[start:end]} + 1)")]
+    for remainder in remainders(test) if test is not None else ():
+        if isinstance(remainder.left, cst.Name | cst.Attribute) and not remainder.left.lpar:
+            handed = [one for one in _handed_on(stage.code, remainder) if isinstance(one.left, type(remainder.left))]
+            if handed:
+                yield [_one_more(stage.code, one) for one in (remainder, *handed)]
+            yield [_one_more(stage.code, remainder)]
+
+
+def _one_more(code: Code, remainder: cst.BinaryOperation) -> Change:
+    start, end = code.span(remainder.left)
+    return Change(start, end, f"({code.text[start:end]} + 1)")
+
+
+def _handed_on(code: Code, remainder: cst.BinaryOperation) -> Iterator[cst.BinaryOperation]:
+    """The same remainder where the loop hands it to a call, which then steps in another branch."""
+    loop = next((one for one in code.above(remainder) if isinstance(one, cst.For | cst.While)), None)
+    for one in remainders(loop) if loop is not None else ():
+        if one is not remainder and code.source(one) == code.source(remainder):
+            asked = itertools.takewhile(lambda above: not isinstance(above, cst.BaseSmallStatement), code.above(one))
+            if any(isinstance(above, cst.Arg) for above in asked):
+                yield one
 
 
 def _drop_argument(stage: Stage, action: DropArgument) -> Iterator[Changes]:
@@ -310,19 +319,38 @@ def _at_boundary(stage: Stage, action: AtBoundary) -> Iterator[Changes]:
     code, node = stage.code, stage.code.at(stage.site)
     statement = code.statement(node) if node is not None else None
     owner, _, test = dict(stage.scene.words).get(action.word, "").rpartition(".")
-    if not isinstance(statement, cst.Expr) or not owner or len(code.block(statement)) < 2:
+    if not isinstance(statement, cst.Expr) or not owner:
         return
+    for name in _named_like(code, owner, statement):
+        changes = _asked_too(code, statement, f"{name}.{test}") or _wrapped(code, statement, f"{name}.{test}")
+        if changes:
+            yield changes
+
+
+def _asked_too(code: Code, statement: cst.Expr, test: str) -> Changes:
+    """The `if` of which a statement is all, with one more condition; none where there is no such `if`."""
+    above = [one for one in itertools.islice(code.above(statement), 3) if isinstance(one, cst.If)]
+    if not above or code.block(statement) != [statement] or above[0].orelse is not None:
+        return []
+    known = above[0].test
+    start, end = code.span(known)
+    simple = isinstance(known, (*_SIMPLE, cst.Comparison)) or known.lpar
+    if simple or (isinstance(known, cst.BooleanOperation) and isinstance(known.operator, cst.And)):
+        return [Change(start, start, f"{test} and ")]
+    return [Change(start, start, f"{test} and ("), Change(end, end, ")")]
+
+
+def _wrapped(code: Code, statement: cst.Expr, test: str) -> Changes:
+    """A statement on lines of its own, put under an `if`; none for another one."""
     start, end = code.span(statement)
     row, last = code.row(start), code.row(end)
-    alone = code.text[code.starts[row] : start].strip() == "" and not isinstance(statement.semicolon, cst.Semicolon)
     texts = [one for one in _all(statement) if isinstance(one, cst.SimpleString | cst.FormattedString)]
+    alone = code.text[code.starts[row] : start].strip() == "" and not isinstance(statement.semicolon, cst.Semicolon)
     if not alone or any(code.row(code.span(one)[0]) != code.row(code.span(one)[1]) for one in texts):
-        return
+        return []
     inner, margin = code.tree.module.default_indent, code.margin(row)
     rest = [Change(code.starts[one], code.starts[one], inner) for one in range(row + 1, last + 1)]
-    for name in _named_like(code, owner, statement):
-        head = f"if {name}.{test}:{code.line_end(row)}{margin}{inner}"
-        yield [Change(start, start, head), *rest]
+    return [Change(start, start, f"if {test}:{code.line_end(row)}{margin}{inner}"), *rest]
 
 
 def _all(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

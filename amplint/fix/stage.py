@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -88,11 +89,13 @@ class Stage:
         for above in self.code.above(node) if node is not None else ():
             if self.code.inside(anchor, above):
                 break
-            if self.is_gate(above, event):
+            if self.is_gate(above, event) or self.counts(above):
                 return None
             if isinstance(above, cst.If) and inner is not above.test:
                 parts.append(self._taken(above, negated=inner is above.orelse))
             inner = above
+        if len(parts) == 1 and (bare := _unwrapped(parts[0])) is not None:
+            return bare
         return " and ".join(reversed(parts))
 
     def _taken(self, node: cst.If, negated: bool) -> str:
@@ -107,6 +110,13 @@ class Stage:
             return f"not {source}" if simple and not isinstance(test, cst.Comparison) else f"not ({source})"
         return source if simple else f"({source})"
 
+    def counts(self, node: cst.CSTNode) -> bool:
+        """Whether an `if` asks for a place in a window: for the remainder of something by a window's length."""
+        lengths = {event.gate.length.split(".")[-1] for event in self.scene.events if event.gate and event.gate.length}
+        return isinstance(node, cst.If) and any(
+            self.code.source(one.right).split(".")[-1] in lengths for one in remainders(node.test)
+        )
+
     def is_gate(self, node: cst.CSTNode, event: Event) -> bool:
         """Whether a statement is the gate of an event's window."""
         gate = event.gate.site if event.gate is not None else None
@@ -115,6 +125,22 @@ class Stage:
         test = self.code.at(gate)
         head = node.test if isinstance(node, cst.If | cst.While) else node.iter
         return test is not None and (test is node or self.code.inside(test, head))
+
+
+def _unwrapped(part: str) -> str | None:
+    """A condition without the parentheses around all of it; None if it has none, or needs them to span lines."""
+    tree = cst.parse_expression(part)
+    if "\n" in part or len(tree.lpar) != 1 or not part.startswith("("):
+        return None
+    return part[1:-1].strip()
+
+
+def remainders(node: cst.CSTNode) -> Iterator[cst.BinaryOperation]:
+    """Every `a % b` in a node."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
+        yield node
+    for child in node.children:
+        yield from remainders(child)
 
 
 def _words(node: cst.CSTNode) -> list[cst.Name]:

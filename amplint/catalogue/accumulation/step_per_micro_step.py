@@ -53,7 +53,8 @@ themselves: there the step is called on every micro-step.
 ## Fix
 
 Unsafe: moves the step, and the unscaling and clipping that belong to it, to where gradients are zeroed. There
-is one update per window then, of the sum of its gradients, under the same learning rate.
+is one update per window then, of the sum of its gradients, under the same learning rate. What is left over of
+an epoch after its last window is no update of its own then, and may be told as a `dropped-tail-window`.
 
 ## Source
 
@@ -61,7 +62,7 @@ is one update per window then, of the sum of its gradients, under the same learn
 """
 
 from amplint.catalogue.amounts import at_least, divided_alone, gated, stepping_words
-from amplint.catalogue.remedy import Move, unsafe
+from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -79,7 +80,9 @@ RULE = Rule(
     hides=("missing-zero-grad", "repeated-step", "dropped-tail-window"),
     remedy=unsafe(
         "step where the gradients are zeroed, once per window",
+        Move(Kind.SCALER_STEP, before=(Kind.UPDATE,)),
         Move(Kind.SCALER_STEP, before=(Kind.ZERO_GRAD,), along=(Kind.UNSCALE, Kind.CLIP, Kind.UPDATE)),
         Move(Kind.STEP, before=(Kind.ZERO_GRAD,), along=(Kind.CLIP,)),
+        reveals=TAILS,
     ),
 )

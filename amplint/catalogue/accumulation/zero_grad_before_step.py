@@ -52,7 +52,8 @@ unscaling before the erasure: the step then runs on nothing, in silence.
 ## Fix
 
 Unsafe: moves `zero_grad()` behind the step. The optimizer is handed gradients for the first time: nothing in
-the run stays as it was.
+the run stays as it was. What is left over of an epoch after its last window is no update of its own then, and
+may be told as a `dropped-tail-window`.
 
 ## Source
 
@@ -63,7 +64,7 @@ the run stays as it was.
 """
 
 from amplint.catalogue.amounts import at_least, losing_again
-from amplint.catalogue.remedy import Move, unsafe
+from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.ledger import Grads
@@ -84,5 +85,6 @@ RULE = Rule(
     remedy=unsafe(
         "zero the gradients after the step",
         Move(Kind.ZERO_GRAD, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+        reveals=TAILS,
     ),
 )

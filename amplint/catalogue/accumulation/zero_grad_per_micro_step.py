@@ -53,7 +53,8 @@ the small updates: that restores the size of one micro-batch's gradient and stil
 ## Fix
 
 Unsafe: moves `zero_grad()` behind the step. An update is then made from all micro-batches of its window; it was
-made from the last one.
+made from the last one. What is left over of an epoch after its last window is no update of its own then, and
+may be told as a `dropped-tail-window`.
 
 ## Source
 
@@ -63,7 +64,7 @@ made from the last one.
 """
 
 from amplint.catalogue.amounts import at_least, losing_again
-from amplint.catalogue.remedy import Move, unsafe
+from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -79,5 +80,6 @@ RULE = Rule(
     remedy=unsafe(
         "zero the gradients once per window, after the step",
         Move(Kind.ZERO_GRAD, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+        reveals=TAILS,
     ),
 )

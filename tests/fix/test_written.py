@@ -1,0 +1,133 @@
+"""What is written, line by line, where there is more than one way to write it."""
+
+from __future__ import annotations
+
+import re
+from difflib import unified_diff
+
+import pytest
+
+from tests.fix.mended import mended
+
+ACCELERATE = """\
+import torch
+from accelerate import Accelerator
+
+
+def train(model, optimizer, loader, criterion, limit):
+    accelerator = Accelerator(gradient_accumulation_steps=4, mixed_precision="fp16")
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for x, y in loader:
+        with accelerator.accumulate(model):
+            loss = criterion(model(x), y)
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+TORCH = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, scaler, scheduler, wrapper, accum_steps, settings):
+    for i, (x, y) in enumerate(loader):
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = criterion(model(x), y) / accum_steps
+        scaler.scale(loss).backward()
+        if (i + 1) % accum_steps == 0:
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+"""
+STEP = "            optimizer.step()\n"
+GATE = "        if (i + 1) % accum_steps == 0:\n"
+SCALED = "        scaler.scale(loss).backward()\n"
+
+
+def clipped(line: str) -> str:
+    return ACCELERATE.replace(STEP, f"{line}\n{STEP}")
+
+
+CASES = {
+    "a clip of Accelerate is gated as Accelerate gates it": (
+        clipped("            accelerator.clip_grad_norm_(model.parameters(), 1.0)  # small"),
+        [
+            "-             accelerator.clip_grad_norm_(model.parameters(), 1.0)  # small",
+            "+             if accelerator.sync_gradients:",
+            "+                 accelerator.clip_grad_norm_(model.parameters(), 1.0)  # small",
+        ],
+    ),
+    "a clip over several lines is gated with all of them": (
+        clipped("            accelerator.clip_grad_norm_(\n                model.parameters(), 1.0\n            )"),
+        [
+            "-             accelerator.clip_grad_norm_(",
+            "-                 model.parameters(), 1.0",
+            "-             )",
+            "+             if accelerator.sync_gradients:",
+            "+                 accelerator.clip_grad_norm_(",
+            "+                     model.parameters(), 1.0",
+            "+                 )",
+        ],
+    ),
+    "a clip that has a condition is given another one": (
+        clipped("            if limit or 1:\n                accelerator.clip_grad_norm_(model.parameters(), limit)"),
+        ["-             if limit or 1:", "+             if accelerator.sync_gradients and (limit or 1):"],
+    ),
+    "torch's clip becomes the framework's and is gated": (
+        clipped("            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"),
+        [
+            "-             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+            "+             if accelerator.sync_gradients:",
+            "+                 accelerator.clip_grad_norm_(model.parameters(), 1.0)",
+        ],
+    ),
+    "a division by a number is known to be that of the window": (
+        ACCELERATE.replace("            accelerator.b", "            loss = loss / 4\n            accelerator.b"),
+        ["-             loss = loss / 4"],
+    ),
+    "the comments of what goes stay": (
+        ACCELERATE.replace(
+            "            accelerator.b",
+            "            # mean\n            loss /= 4  # of four\n            accelerator.b",
+        ),
+        ["-             loss /= 4  # of four", "+             # of four"],
+    ),
+    "a flag that is handed to a call counts as the gate does": (
+        TORCH.replace(SCALED, f"        wrapper(loss, i % accum_steps == 0)\n{SCALED}").replace("(i + 1) %", "i %"),
+        [
+            "-         wrapper(loss, i % accum_steps == 0)",
+            "+         wrapper(loss, (i + 1) % accum_steps == 0)",
+            "-         if i % accum_steps == 0:",
+            "+         if (i + 1) % accum_steps == 0:",
+        ],
+    ),
+    "the first micro-step of a window is no condition of what moves to its last": (
+        TORCH.replace(SCALED, f"        if i % accum_steps == 0:\n            scheduler.step()\n{SCALED}"),
+        [
+            "-         if i % accum_steps == 0:",
+            "-             scheduler.step()",
+            "+             scheduler.step()",
+        ],
+    ),
+    "a step goes to the update that waits for it": (
+        TORCH.replace(f"{GATE}            scaler.step(optimizer)\n", f"        scaler.step(optimizer)\n{GATE}"),
+        ["-         scaler.step(optimizer)", "+             scaler.step(optimizer)"],
+    ),
+    "a condition is not put in parentheses twice": (
+        TORCH.replace(
+            "            scaler.step(optimizer)\n            scaler.update()\n",
+            "            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+            "            if (settings.amp and settings.gpu):\n"
+            "                scaler.step(optimizer)\n                scaler.update()\n",
+        ),
+        ["+             if settings.amp and settings.gpu:", "+                 scaler.unscale_(optimizer)"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fix_is_written_so(name):
+    source, expected = CASES[name]
+    _, after, done = mended(source)
+    assert done
+    changed = unified_diff(source.splitlines(), after.script.text.splitlines(), "", "", lineterm="", n=0)
+    assert [f"{line[0]} {line[1:]}" for line in changed if re.match("[+-][^+-]", line)] == expected
