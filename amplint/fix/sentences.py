@@ -13,8 +13,13 @@ from amplint.protocol.events import Kind
 Names = dict[str, str]
 
 _HOLE = re.compile(r"\{(\w+)\}")
-_READ_AS = {Kind.BACKWARD: (Kind.SCALE, Kind.BACKWARD), Kind.STEP: (Kind.SCALER_STEP, Kind.STEP)}
-"""A scaled loss is back-propagated in a sentence of its own, and a scaler that is switched off steps in its own."""
+_READ_AS = {
+    Kind.BACKWARD: (Kind.SCALE, Kind.BACKWARD),
+    Kind.STEP: (Kind.SCALER_STEP, Kind.STEP),
+    Kind.SCALER_STEP: (Kind.SCALER_STEP, Kind.STEP),
+}
+"""A scaled loss is back-propagated in a sentence of its own, a scaler that is switched off steps in its own, and the
+optimizer of a framework steps through the framework's scaler."""
 
 
 def written(kind: Kind, names: Names) -> str | None:

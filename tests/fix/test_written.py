@@ -80,6 +80,10 @@ CASES = {
             "+                 accelerator.clip_grad_norm_(model.parameters(), 1.0)",
         ],
     ),
+    "the optimizer of a framework is zeroed by its name": (
+        ACCELERATE.replace("            optimizer.zero_grad()\n", ""),
+        ["+             optimizer.zero_grad()"],
+    ),
     "a division by a number is known to be that of the window": (
         ACCELERATE.replace("            accelerator.b", "            loss = loss / 4\n            accelerator.b"),
         ["-             loss = loss / 4"],
