@@ -57,7 +57,7 @@ class Frameworks:
         self._sites = sites
         self._of_file: dict[str, tuple[Dialect, Live] | str | None] = {}
         self._moved: dict[tuple[Place, Site], Place] = {}
-        self._handed: dict[Place, bool] = {}
+        self._own: dict[Place, Brought] = {}
         self._surrounded: dict[Place, bool] = {}
         self._hooks: dict[Site, Place] = {}  # wherever the framework calls one from, it is the same step of the program
         self.looped: set[Place] = set()
@@ -73,9 +73,10 @@ class Frameworks:
     def loss(self, place: Place) -> Brought:
         """What is known of a backward that begins now."""
         if place not in self._sites.framed:
-            if not self._is_handed(place):
-                return Brought(place)
-            return Brought(self._hooks.setdefault(place[-1], place), {"through": "its own hook"})
+            known = self._own.get(place)
+            if known is None:
+                known = self._own[place] = self._by_user(place)
+            return known
         frames = list(self._between())
         said = self._said(place, frames)
         if not said and (library := next((name for name in map(self._package, frames) if name), None)):
@@ -172,14 +173,14 @@ class Frameworks:
             self.looped.add(moved)
         return self._moved[key]
 
-    def _is_handed(self, place: Place) -> bool:
-        """Whether the user's code that calls torch's backward is a framework's own hook for that."""
-        known = self._handed.get(place)
-        if known is None:
-            known = self._handed[place] = self._asks()
-        return known
+    def _by_user(self, place: Place) -> Brought:
+        """A backward that the user's code calls by itself, unless a framework has asked for it."""
+        if not self._is_hook():
+            return Brought(place)
+        return Brought(self._hooks.setdefault(place[-1], place), {"through": "its own hook"})
 
-    def _asks(self) -> bool:
+    def _is_hook(self) -> bool:
+        """Whether the user's code that calls torch's backward is a framework's own hook for that."""
         walker: FrameType | None = sys._getframe(1)
         while walker is not None and self._sites.owner(walker.f_code.co_filename) is not Owner.USER:
             walker = walker.f_back

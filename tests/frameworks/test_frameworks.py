@@ -198,6 +198,17 @@ TRAINER = {
         ),
         4.0,
     ),
+    "function_that_ignores_num_items": Case(
+        "trainer",
+        (
+            ("class Mine(Trainer):\n", "class Mine(Trainer):\n    pass\n\n\n"
+             "def mean(outputs, labels, num_items_in_batch=None):\n    return torch.nn.functional.cross_entropy("
+             "outputs.logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())\n\n\nclass Other:\n"),
+            ("callbacks=CALLBACKS", "compute_loss_func=mean"),
+        ),
+        (("ignored-num-items-in-batch", "def mean"),),
+        4.0,
+    ),
     "called_back": Case(
         "trainer",
         (("CALLBACKS = []", CALLBACK.format("transformers", "CALLBACKS = [GuardCallback(report='called_back.json', "

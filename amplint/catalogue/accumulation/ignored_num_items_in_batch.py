@@ -81,6 +81,7 @@ _IGNORED = {
 }
 
 
+_MAKERS = frozenset({"compute_loss", "compute_loss_func"})
 _SEEN = {
     "why": "returns the mean over its own micro-batch, and the trainer leaves the window to it: the gradient of "
     "{n} micro-batches is {n} times that of the equivalent batch",
@@ -89,9 +90,9 @@ _SEEN = {
 
 
 def _override_undivided(moment: Moment) -> bool:
-    """Whether a window of whole means was made by a user's `compute_loss` for a trainer."""
+    """Whether a window of whole means was made by a user's `compute_loss` or `compute_loss_func` for a trainer."""
     backward = moment.last.get(Kind.BACKWARD)
-    return backward is not None and "compute_loss" in backward.detail and undivided(moment)
+    return backward is not None and not _MAKERS.isdisjoint(backward.detail) and undivided(moment)
 
 
 def _seen(moment: Moment) -> dict[str, str]:
