@@ -1,7 +1,8 @@
 """One line for loops with Accelerate or Fabric: `with watch(accelerator): ...`.
 
-An Accelerator keeps what was prepared, and by how much it divides: `_optimizers`, `_schedulers`, `scaler` and
-`gradient_accumulation_steps` of accelerate 1.15. A Fabric keeps neither: it has a scaler in its precision plugin.
+An Accelerator keeps what was prepared: `_optimizers`, `_schedulers` and `scaler` of accelerate 1.15. A Fabric does not:
+it has a scaler in its precision plugin. By how much an Accelerator divides is read while it does; that the losses of a
+window weigh 1 together is the user's to say (`accumulation_steps`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,10 @@ def watch(engine: Any, **options: Any) -> guard:
 
 
 def _of_accelerator(engine: Any) -> dict[str, Any]:
-    steps = getattr(engine, "gradient_accumulation_steps", None)
     found = {
         "optimizer": list(getattr(engine, "_optimizers", ())) or None,
         "scheduler": list(getattr(engine, "_schedulers", ())) or None,
         "scaler": getattr(engine, "scaler", None),
-        "accumulation_steps": steps if isinstance(steps, int) and steps > 1 else None,
     }
     return {name: thing for name, thing in found.items() if thing is not None}
 

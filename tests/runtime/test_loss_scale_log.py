@@ -58,7 +58,6 @@ class Engine:
     """What an Accelerator says of itself."""
 
     def __init__(self, optimizer, scaler):
-        self.gradient_accumulation_steps = 4
         self._optimizers, self._schedulers, self.scaler = [optimizer], [], scaler
 
 
@@ -66,6 +65,5 @@ def test_what_an_engine_holds_is_known_from_the_start():
     _, optimizer, scaler = parts()
     with watch(Engine(optimizer, scaler), mode="record") as found:
         pass
-    assert found.recorder.accumulation_steps == 4
     assert found.recorder.optimizers.of(optimizer) is not None
     assert found.recorder.scalers.of(scaler) is not None
