@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -103,7 +104,7 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
         baseline=Path(table["baseline"]) if "baseline" in table else None,
         cache_dir=Path(table["cache-dir"]) if "cache-dir" in table else None,
         file=file,
-        versions=table.get("versions", {}),
+        versions={**({} if isolated else _declared(here)), **table.get("versions", {})},
         dialects=table.get("dialects", {}),
         unsafe_fixes=table.get("unsafe-fixes", False) if said.unsafe_fixes is None else said.unsafe_fixes,
         fixable=Selection(requests(table.get("fixable", [ALL]), (), table.get("unfixable", ()))),
@@ -130,6 +131,18 @@ def _nearest(start: Path) -> Path | None:
         if file.is_file() and _table(file, required=False):
             return file
     return None
+
+
+def _declared(start: Path) -> dict[str, str]:
+    """The bounds that the nearest pyproject.toml declares for what the project depends on. Raises SettingsError."""
+    from amplint.catalogue.versions import declared
+
+    for folder in (start, *start.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            with suppress(OSError):
+                return declared(_parsed(file, file.read_bytes()))
+    return {}
 
 
 def _table(file: Path, required: bool) -> dict[str, Any]:

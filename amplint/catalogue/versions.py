@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;@#)]*)")
 _BOUND = re.compile(r"(===|==|~=|>=|<=|!=|>|<|\^|~|)\s*v?(\d+(?:\.\d+)*)")
 _LOWER = frozenset({"", "===", "==", "~=", ">=", ">", "^", "~"})
 _PINNED = frozenset({"", "===", "==", "~=", "^"})
@@ -54,3 +56,30 @@ def _numbers(version: str) -> tuple[int, ...]:
     while numbers and not numbers[-1]:
         numbers.pop()
     return tuple(numbers)
+
+
+def declared(document: Mapping[str, Any]) -> dict[str, str]:
+    """The bounds of libraries that a pyproject.toml declares as dependencies of its project, the optional ones too."""
+    found: dict[str, str] = {}
+    for name, bounds in _requirements(document):
+        if bounds:
+            found.setdefault(name.lower().replace("_", "-"), bounds)
+    return found
+
+
+def _requirements(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    project, tool = _part(document, "project"), _part(document, "tool")
+    optional = _part(project, "optional-dependencies").values()
+    for group in (project.get("dependencies"), *optional):
+        for line in group if isinstance(group, list) else ():
+            if isinstance(line, str) and (said := _REQUIREMENT.match(line)):
+                yield said[1], said[2].strip()
+    for name, bounds in _part(_part(tool, "poetry"), "dependencies").items():
+        bounds = bounds.get("version") if isinstance(bounds, dict) else bounds
+        if isinstance(bounds, str):
+            yield name, bounds
+
+
+def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}

@@ -3,7 +3,7 @@
 import pytest
 
 from amplint.analysis import findings_of
-from amplint.catalogue.versions import allows, reaches
+from amplint.catalogue.versions import allows, declared, reaches
 
 OLD = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"
 
@@ -77,3 +77,24 @@ def test_a_mistake_that_no_allowed_version_makes_is_not_told():
 def test_advice_that_an_allowed_version_cannot_follow_is_not_given():
     assert [finding.code for finding in findings_of(OLD, "train.py")] == ["deprecated-cuda-amp"]
     assert findings_of(OLD, "train.py", {"torch": ">=2.1"}) == []
+
+
+def test_what_a_project_depends_on_is_declared():
+    document = {
+        "project": {
+            "dependencies": ["Torch >=2.1,<3", "transformers[torch]==4.44.* ; python_version > '3.9'", "numpy", "*", 1],
+            "optional-dependencies": {"gpu": ["deep_speed (>=0.14)", "torch>=2.6"], "none": None},
+        },
+        "tool": {"poetry": {"dependencies": {"accelerate": "^1.1", "trl": {"version": ">=0.9"}, "own": {"path": "."}}}},
+    }
+    assert declared(document) == {
+        "torch": ">=2.1,<3",
+        "transformers": "==4.44.*",
+        "deep-speed": ">=0.14",
+        "accelerate": "^1.1",
+        "trl": ">=0.9",
+    }
+
+
+def test_a_document_without_a_project_declares_nothing():
+    assert declared({}) == declared({"project": 1, "tool": {"poetry": []}}) == {}
