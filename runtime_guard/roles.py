@@ -61,9 +61,14 @@ def parameters_of(optimizer: Any) -> list[Tensor]:
 
 
 def inner(optimizer: Any) -> Any:
-    """The optimizer that a framework's wrapper holds, over the same parameters; any other optimizer itself."""
+    """The optimizer that a framework's wrapper holds, over the same parameters; any other optimizer itself.
+
+    A wrapper is one that was never initialized as an optimizer (torch 2.13 sets `_optimizer_step_pre_hooks` there), so
+    that torch's hooks do not hear it: it steps by letting the other one step.
+    """
     held = getattr(optimizer, "optimizer", None)
-    if not isinstance(held, Optimizer) or held is optimizer:
+    heard = "_optimizer_step_pre_hooks" in getattr(optimizer, "__dict__", {})
+    if heard or not isinstance(held, Optimizer) or held is optimizer:
         return optimizer
     same = list(map(id, parameters_of(held))) == list(map(id, parameters_of(optimizer)))
     return inner(held) if same else optimizer

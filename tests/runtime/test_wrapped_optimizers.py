@@ -30,6 +30,17 @@ class Gated(torch.optim.Optimizer):
             self.optimizer.step(closure)
 
 
+class Slow(torch.optim.Optimizer):
+    """An optimizer around another one, which is one itself."""
+
+    def __init__(self, optimizer):
+        super().__init__(optimizer.param_groups, {})
+        self.optimizer = optimizer
+
+    def step(self, closure=None):
+        self.optimizer.step()
+
+
 def batch():
     return torch.randn(4, 4), torch.randint(3, (4,))
 
@@ -82,3 +93,18 @@ def test_masked_losses_weigh_by_what_is_left_of_them():
             optimizer.step()
             optimizer.zero_grad()
     assert found.report()["optimizers"][0]["weight_sum"]["graph"]["last"] == pytest.approx(1.0)
+
+
+def test_an_optimizer_around_another_one_has_windows_of_its_own():
+    model = nn.Linear(4, 3)
+    optimizer = Slow(torch.optim.SGD(model.parameters(), lr=0.1))
+    with guard(optimizer, mode="record") as found:
+        for _ in range(3):
+            x, y = batch()
+            nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    report = found.report()
+    assert report["violations"] == []
+    named = {one["name"].partition("#")[0]: one["weight_sum"]["graph"] for one in report["optimizers"]}
+    assert named["Slow"]["last"] == pytest.approx(1.0)
