@@ -270,7 +270,9 @@ def _texts(node: ir.Compare, left: Value, right: Value) -> tuple[str, ...]:
 
 
 def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
-    """`left in right`, for a display as one equality per element."""
+    """`left in right`, for a display as one equality per element; of two texts, the answer."""
+    if isinstance(left, str) and isinstance(right, str):
+        return (left in right) is (node.op == "in")
     if isinstance(right, dict):
         right = list(right)
     if isinstance(right, (list, tuple)) and all(isinstance(item, (*_PLAIN, *NUMBER)) for item in right):
