@@ -58,15 +58,22 @@ class Code:
     # --- positions ---------------------------------------------------------------------------------------------------
 
     def span(self, node: cst.CSTNode) -> Span:
-        """The first and the last (exclusive) offset of a node, without the comments and the space around it."""
+        """The first and the last (exclusive) offset of a node, without comments, parentheses and space around it."""
         found = self.tree.positions[node]
         return (
             self.offset(found.start.line, found.start.column + 1),
             self.offset(found.end.line, found.end.column + 1),
         )
 
+    def outer(self, node: cst.BaseExpression) -> Span:
+        """The first and the last (exclusive) offset of an expression with the parentheses around it."""
+        start, end = self.span(node)
+        for _ in node.lpar:
+            start, end = self.text.rindex("(", 0, start), self.text.index(")", end) + 1
+        return start, end
+
     def source(self, node: cst.CSTNode) -> str:
-        """The text of a node."""
+        """The text of a node, without parentheses around it."""
         start, end = self.span(node)
         return self.text[start:end]
 

@@ -106,11 +106,11 @@ def _loss_of(call: cst.Call) -> cst.BaseExpression | None:
 def _divided(code: Code, loss: cst.BaseExpression, length: str) -> Change:
     start, end = code.span(loss)
     source = code.text[start:end]
-    if not isinstance(loss, _SIMPLE) and not loss.lpar:
+    if not isinstance(loss, _SIMPLE):
         source = f"({source})"
     above = code.parents[loss]
     quotient = f"{source} / {length}"
-    return Change(start, end, f"({quotient})" if isinstance(above, cst.Attribute) else quotient)
+    return Change(start, end, f"({quotient})" if isinstance(above, cst.Attribute) and not loss.lpar else quotient)
 
 
 def _lengths(stage: Stage, event: Event, near: cst.CSTNode) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _lengths(stage: Stage, event: Event, near: cst.CSTNode) -> Iterator[str]:
         for remainder in remainders(test.test if isinstance(test, cst.If) else test):
             right = remainder.right
             text = code.source(right)
-            text = text if isinstance(right, _SIMPLE) or right.lpar else f"({text})"
+            text = text if isinstance(right, _SIMPLE) else f"({text})"
             if text not in seen:
                 seen.add(text)
                 yield text
@@ -214,7 +214,7 @@ def _loss_in(value: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _detached(code: Code, value: cst.BaseExpression) -> Change:
-    start, end = code.span(value)
+    start, end = code.outer(value)
     if isinstance(value, _SIMPLE) or value.lpar:
         return Change(end, end, ".detach()")
     return Change(start, end, f"({code.text[start:end]}).detach()")
@@ -333,7 +333,7 @@ def _asked_too(code: Code, statement: cst.Expr, test: str) -> Changes:
     if not above or code.block(statement) != [statement] or above[0].orelse is not None:
         return []
     known = above[0].test
-    start, end = code.span(known)
+    start, end = code.outer(known)
     simple = isinstance(known, (*_SIMPLE, cst.Comparison)) or known.lpar
     if simple or (isinstance(known, cst.BooleanOperation) and isinstance(known.operator, cst.And)):
         return [Change(start, start, f"{test} and ")]

@@ -48,7 +48,9 @@ def _template(kind: Kind) -> cst.BaseExpression:
 def _matches(template: cst.CSTNode, node: cst.CSTNode, names: Names) -> bool:
     """Whether a call is the one of a template, keywords aside; what stands in its holes goes into `names`."""
     if isinstance(template, cst.Name) and template.value.startswith("HOLE_"):
-        names[template.value.removeprefix("HOLE_")] = cst.Module([]).code_for_node(node)
+        role = template.value.removeprefix("HOLE_")
+        bare = node.with_changes(lpar=(), rpar=()) if role == "loss" and getattr(node, "lpar", ()) else node
+        names[role] = cst.Module([]).code_for_node(bare)
         return True
     if isinstance(template, cst.Attribute) and isinstance(node, cst.Attribute):
         return template.attr.value == node.attr.value and _matches(template.value, node.value, names)

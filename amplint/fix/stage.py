@@ -102,10 +102,10 @@ class Stage:
         """The condition of a branch as part of a longer one."""
         test, source = node.test, self.code.source(node.test)
         if test.lpar and not negated:
-            return f"({source})" if not source.startswith("(") else source
+            return f"({source})"
         if negated and isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
             return self.code.source(test.expression)
-        simple = isinstance(test, cst.Name | cst.Attribute | cst.Call | cst.Comparison) or test.lpar
+        simple = isinstance(test, cst.Name | cst.Attribute | cst.Call | cst.Comparison)
         if negated:
             return f"not {source}" if simple and not isinstance(test, cst.Comparison) else f"not ({source})"
         return source if simple else f"({source})"

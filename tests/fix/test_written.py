@@ -38,6 +38,19 @@ def train(model, loader, criterion, optimizer, scaler, scheduler, wrapper, accum
             scaler.update()
             optimizer.zero_grad()
 """
+PLAIN = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, accum_steps, total=0):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        loss.backward()
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    return total
+"""
 STEP = "            optimizer.step()\n"
 GATE = "        if (i + 1) % accum_steps == 0:\n"
 SCALED = "        scaler.scale(loss).backward()\n"
@@ -115,6 +128,44 @@ CASES = {
     "a step goes to the update that waits for it": (
         TORCH.replace(f"{GATE}            scaler.step(optimizer)\n", f"        scaler.step(optimizer)\n{GATE}"),
         ["-         scaler.step(optimizer)", "+             scaler.step(optimizer)"],
+    ),
+    "all of a sum is divided": (
+        PLAIN.replace("loss.backward()", "(loss + model.penalty).backward()"),
+        ["-         (loss + model.penalty).backward()", "+         ((loss + model.penalty) / accum_steps).backward()"],
+    ),
+    "a sum in a call is divided as a whole": (
+        TORCH.replace(" / accum_steps", "").replace("scale(loss)", "scale(loss + loss)"),
+        [
+            "-         scaler.scale(loss + loss).backward()",
+            "+         scaler.scale((loss + loss) / accum_steps).backward()",
+        ],
+    ),
+    "a window that is a product is one divisor": (
+        PLAIN.replace("% accum_steps", "% (accum_steps * 2)"),
+        ["-         loss.backward()", "+         (loss / (accum_steps * 2)).backward()"],
+    ),
+    "all of a sum is added without its graph": (
+        PLAIN.replace("criterion(model(x), y)", "criterion(model(x), y) / accum_steps").replace(
+            "        loss.backward()\n", "        loss.backward()\n        total += (loss + loss)\n"
+        ),
+        ["-         total += (loss + loss)", "+         total += (loss + loss).detach()"],
+    ),
+    "a condition in parentheses stays one": (
+        clipped("            if (limit or 1):\n                accelerator.clip_grad_norm_(model.parameters(), limit)"),
+        ["-             if (limit or 1):", "+             if accelerator.sync_gradients and (limit or 1):"],
+    ),
+    "all of a condition is negated": (
+        TORCH.replace(
+            SCALED,
+            "        if (settings.cpu and settings.slow):\n            loss.backward()\n"
+            "        else:\n            scaler.scale(loss).backward()\n",
+        ).replace(
+            "            scaler.step(optimizer)\n            scaler.update()\n",
+            "            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+            "            if (settings.cpu and settings.slow):\n                optimizer.step()\n"
+            "            else:\n                scaler.step(optimizer)\n                scaler.update()\n",
+        ),
+        ["+             if not (settings.cpu and settings.slow):", "+                 scaler.unscale_(optimizer)"],
     ),
     "a condition is not put in parentheses twice": (
         TORCH.replace(
