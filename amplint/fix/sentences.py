@@ -49,7 +49,7 @@ def _matches(template: cst.CSTNode, node: cst.CSTNode, names: Names) -> bool:
     """Whether a call is the one of a template, keywords aside; what stands in its holes goes into `names`."""
     if isinstance(template, cst.Name) and template.value.startswith("HOLE_"):
         role = template.value.removeprefix("HOLE_")
-        bare = node.with_changes(lpar=(), rpar=()) if role == "loss" and getattr(node, "lpar", ()) else node
+        bare = node.with_changes(lpar=(), rpar=()) if role == "loss" and isinstance(node, cst.BaseExpression) else node
         names[role] = cst.Module([]).code_for_node(bare)
         return True
     if isinstance(template, cst.Attribute) and isinstance(node, cst.Attribute):
