@@ -30,8 +30,11 @@ from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
+from amplint.lower.replaced_scalers import replaced_scalers
+from amplint.lower.sharded_models import may_hold, sharded_clips
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
+from amplint.protocol.facts import SHARDED_CLIP
 from amplint.protocol.scene import Scene
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
 from amplint.source.parse import parse
@@ -234,11 +237,15 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
     judging = [rule for rule in RULES.values() if rule.find is not None]
     rules = [rule for rule in judging if allows(versions, rule.since) and reaches(versions, rule.begins)]
     said: set[str] = set()
-    for fact in sorted([*facts_of(filename, body), *checkpoint_facts(filename, body)], key=lambda fact: fact.site):
+    every = (*facts_of(filename, body), *checkpoint_facts(filename, body), *replaced_scalers(filename, body))
+    others = neighbours_of(filename, body).bodies.values() if may_hold(body) else None
+    clips = () if others is None else sharded_clips(filename, body, others)
+    for fact in sorted((*every, *clips), key=lambda fact: fact.site):
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
-                scene = Scene(words=tuple(words.items())) if rule.remedy is not None else None
+                sure = rule.remedy is not None and fact.called != SHARDED_CLIP  # in some runs, perhaps
+                scene = Scene(words=tuple(words.items())) if sure else None
                 yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words, scene=scene)
                 said |= {rule.id} if rule.once else set()
 

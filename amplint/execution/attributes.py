@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.execution import libraries, neighbours, ranks, reach
+from amplint.execution import libraries, mappings, neighbours, ranks, reach
 from amplint.execution.arithmetic import resolve
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -106,6 +106,8 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
     found = _in_class(owner.klass, name)
     if found is not _MISSING:
         return _bound(run, owner, found)
+    if name in mappings.METHODS and (held := mappings.items(owner)) is not None:
+        return Bound(held, name)
     return _set_elsewhere(run, owner, name)
 
 

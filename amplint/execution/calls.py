@@ -14,6 +14,7 @@ from amplint.execution import (
     builtins,
     counting,
     libraries,
+    mappings,
     methods,
     norms,
     precision,
@@ -335,8 +336,8 @@ def stream_of(run: Run, value: Value) -> Stream:
     value = arithmetic.resolve(run, value)
     if isinstance(value, Stream):
         return value
-    if isinstance(value, dict):
-        value = list(value)
+    if isinstance(value, dict) or (isinstance(value, Instance) and mappings.items(value) is not None):
+        value = list(value if isinstance(value, dict) else mappings.items(value) or ())
     if isinstance(value, (list, tuple, str)):
         items = list(value)
         kept = isinstance(value, Gathered) and all(is_batch(item) for item in items)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, builtins, calls, horizon
+from amplint.execution import arithmetic, attributes, builtins, calls, horizon, mappings, operators
 from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import MAX_ITERATIONS, Run
@@ -16,6 +16,7 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gathered,
+    Instance,
     Loss,
     Origin,
     Public,
@@ -61,8 +62,11 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         return owner[index]
     if isinstance(owner, Gathered) and owner and isinstance(index, int):
         return owner[index % len(owner)]  # gathered in a loop of which one turn was run: all of them are alike
-    if isinstance(owner, dict) and isinstance(index, (str, int)) and index in owner:
-        return owner[index]
+    held = owner if isinstance(owner, dict) else mappings.items(owner)
+    if held is not None and isinstance(index, (str, int)) and index in held:
+        return held[index]
+    if isinstance(owner, Instance) and (first := mappings.at_first(owner)) is not None:
+        return first
     if isinstance(owner, Stream):
         return owner.item(index if isinstance(index, int) else 0)
     if isinstance(owner, Loss):
@@ -85,7 +89,8 @@ def element(owner: Value, index: str) -> Value:
 def _binary(run: Run, scope: Scope, node: ir.Binary) -> Value:
     left = arithmetic.resolve(run, evaluate(run, scope, node.left))
     right = arithmetic.resolve(run, evaluate(run, scope, node.right))
-    return arithmetic.binary(run, node, left, right)
+    own = operators.binary(run, node, left, right)
+    return own[0] if own is not None else arithmetic.binary(run, node, left, right)
 
 
 def _compare(run: Run, scope: Scope, node: ir.Compare) -> Value:

@@ -31,6 +31,10 @@ _SWITCH = "require_backward_grad_sync"
 _WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
 _TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_|!= -100|ignore_index")
 _OF_ALL = re.compile(r"(?i)world|global|all_|across|rank")
+COLLECTIVES = frozenset({"all_reduce", "reduce"})
+_COLLECTS = frozenset(
+    f"torch.distributed.{module}{name}" for module in ("", "distributed_c10d.") for name in COLLECTIVES
+)
 _FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
 
 
@@ -142,7 +146,13 @@ def averaged(run: Run, loss: Loss) -> dict[str, str]:
     if loss.weight is None or loss.summed or len(loss.factors) != 1 or run.hooked or "gathers" in run.program.ranks:
         return {}
     found = _WORLD.match(next(iter(loss.factors)))
-    return {"ranks": found["ranks"]} if found else {}
+    summed = {"collected": "yes"} if loss.collected and "reduces" not in run.program.ranks else {}
+    return {"ranks": found["ranks"], **summed} if found else {}
+
+
+def collects(function: Value) -> bool:
+    """Whether a function is one of torch that sums a tensor up over the ranks, in place and without a graph."""
+    return isinstance(function, Public) and function.name in _COLLECTS
 
 
 def counted(run: Run, loss: Loss) -> dict[str, str]:

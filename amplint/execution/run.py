@@ -127,6 +127,7 @@ class Run:
     hooked: bool = False
     assumed: bool = False
     without_graph: int = 0
+    in_operator: int = 0
     loops: list[ir.Shape] = field(default_factory=list)
     region: Region = field(default=Region(Precision.OFF))
     entered: bool = False

@@ -14,8 +14,10 @@ from amplint.execution import (
     counting,
     libraries,
     loops,
+    mappings,
     methods,
     neighbours,
+    operators,
     precision,
     ranks,
     totals,
@@ -123,8 +125,9 @@ def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:
 
 def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
     owner, index = evaluate(run, scope, target.owner), evaluate(run, scope, target.index)
-    if isinstance(owner, dict) and isinstance(index, (str, int)):
-        owner[index] = value
+    held = owner if isinstance(owner, dict) else mappings.items(owner)
+    if held is not None and isinstance(index, (str, int)):
+        held[index] = value
     elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
         owner[index] = value
 
@@ -163,7 +166,8 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-"):
         before = arithmetic.running(run, before)
     operation = ir.Binary(node.at, node.op, node.target, node.value)
-    after = arithmetic.binary(run, operation, before, value)
+    own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
+    after = own[0] if own is not None else arithmetic.binary(run, operation, before, value)
     totals.kept(run, node.target, after, node.at)
     assign(run, scope, node.target, after)
     return None
@@ -188,6 +192,10 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
     elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name in ("div_", "mul_"):
         if isinstance(value, Loss):
             assign(run, scope, call.func.owner, value)  # an in-place method changes what the name holds
+    elif isinstance(call, ir.Call) and call.args and isinstance(call.args[0], (ir.Name, ir.Attr)):
+        handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in ranks.COLLECTIVES else None
+        if isinstance(handed, Loss) and ranks.collects(evaluate(run, scope, call.func)):
+            assign(run, scope, call.args[0], replace(handed, collected=True))
     return None
 
 

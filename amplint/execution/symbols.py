@@ -28,6 +28,7 @@ from amplint.execution.values import (
     Scheduler,
     Stream,
     Symbol,
+    Trail,
     Value,
     text_of,
 )
@@ -286,6 +287,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if is_model(run, func):
         ran = precision.of_forward(run, func)
         through, half = reach.through(run, func.text, [*args, *keywords.values()]), criteria.half(run, func)
+        if keywords.get("return_type") == "loss" and "loss_per_token" not in keywords:
+            return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))  # TransformerLens: a mean over tokens
         made = Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran)
         return replace(made, half=half, reach=through)
     values = (*args, *keywords.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from amplint.execution import mappings
 from amplint.execution.run import Run
 from amplint.execution.values import Loss, Trail, Value
 from amplint.flow import program as ir
@@ -31,10 +32,16 @@ def _parts(trail: Trail) -> tuple[Trail, ...]:
 
 def kept(run: Run, target: ir.Expr, value: Value, at: ir.Span) -> None:
     """Tells of a name that was added to, if it now holds losses of earlier micro-steps that were back-propagated."""
-    if not isinstance(value, Loss) or run.without_graph:
+    if run.without_graph or run.in_operator:
         return
+    for one in mappings.held(value):
+        if isinstance(one, Loss) and one.attached:
+            _kept(run, target, one, at)
+
+
+def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:
     held = sum(trail.passed and trail.born != run.tick for trail in value.trail.terms)
-    if not held or not value.attached:
+    if not held:
         return
     value.trail.kept |= {at}
     detail = {"held": str(held), "name": spelled(target), **({"bounded": "yes"} if _bounded(run, target) else {})}

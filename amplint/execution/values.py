@@ -112,7 +112,8 @@ class Loss:
     """A loss: the factor between the criterion's mean (`summed`: its sum over the batch) and it, None when not known.
 
     `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given.
-    `attached`: it certainly carries its graph. `raw`: of a function not followed: no mean?
+    `attached`: it certainly carries its graph. `raw`: of a function not followed: no mean? `collected`: its value is
+    the sum over the ranks, which its graph does not know.
     """
 
     weight: Fraction | None
@@ -125,6 +126,7 @@ class Loss:
     trail: Trail = field(default_factory=Trail, compare=False)
     attached: bool = field(default=True, compare=False)
     raw: bool = field(default=False, compare=False)
+    collected: bool = field(default=False, compare=False)
 
     def times(self, factor: Value, text: str) -> Loss:
         """The loss multiplied by a number, or by a symbol of which only the text is known."""

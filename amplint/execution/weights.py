@@ -33,6 +33,8 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`, of which one is a loss."""
     op = node.op
     if isinstance(left, Loss) and isinstance(right, Loss):
+        if op == "-" and spelled(node.left) == spelled(node.right):
+            return 0  # `x - x == 0` asks whether it is finite
         return added(run, left, right) if op in ("+", "-") else _averaged(run, op, left, right)
     loss, other = (left, right) if isinstance(left, Loss) else (right, left)
     assert isinstance(loss, Loss)
@@ -113,7 +115,8 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
 def _sum_of(left: Loss, right: Loss) -> Fraction | None:
     """The weight of a sum: that of its terms, if one of them only counts for more by a constant.
 
-    Then both are divided by the same, or neither: one of them is the mean as it is.
+    Then both are divided by the same, or neither: one of them is the mean as it is, or more than that, and the sum is
+    the mean of what is minimized.
     """
     if left.summed is not right.summed or left.weight is None or right.weight is None:
         return None
@@ -121,4 +124,5 @@ def _sum_of(left: Loss, right: Loss) -> Fraction | None:
         return left.weight
     if left.divisor != right.divisor:
         return None
-    return max(left.weight, right.weight) if left.divisor or 1 in (left.weight, right.weight) else None
+    most = max(left.weight, right.weight)
+    return most if left.divisor else Fraction(1) if most >= 1 else None

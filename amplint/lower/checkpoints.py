@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from amplint.dialects import GOVERNS
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, walk
+from amplint.lower.project import function_of
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
 
@@ -33,7 +34,7 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     mentioned = {node.name for node in nodes if isinstance(node, ir.Attr) and last(node.owner) in scalers}
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
     if not saves and not any(isinstance(node, ir.Const) and _is_scaler_word(node.value) for node in nodes):
-        for place in sorted(_saves(body)):
+        for place in sorted(_saves(body)) or sorted(_saves_elsewhere(path, nodes)):
             yield Fact(SAVED, Site(path, *place), {"optimizer": True, "scaler": False})
             break
     if saves and not loads:
@@ -151,8 +152,30 @@ def _saves(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Span]:
                     yield node.at
                 own = last(node.func) == "save"
                 yield from (
-                    node.at if own else one.at for one in held if any(last(value) == one.name for value in handed)
+                    node.at if own else one.at for one in held if any(_is_made_of(value, one.name) for value in handed)
                 )
+
+
+def _is_made_of(value: ir.Expr, name: str) -> bool:
+    """Whether a value is what has a name, or what functions have made of it."""
+    if isinstance(value, ir.Call):
+        return any(_is_made_of(inner, name) for inner in (*value.args, *(inner for _, inner in value.keywords)))
+    return last(value) == name
+
+
+def _saves_elsewhere(path: str, nodes: list[object]) -> Iterator[ir.Span]:
+    """The calls that hand an optimizer to a function of a neighbouring file which saves the state of what it is
+    handed."""
+    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
+    for node in nodes:
+        if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name) or not _SAVES.search(node.func.name):
+            continue
+        handed = (*node.args, *(value for _, value in node.keywords))
+        if node.func.name in imported and any(_is_optimizer(last(value)) for value in handed):
+            function = function_of(path, imported[node.func.name])
+            params = {param.name for param in function.params} if function is not None else set()
+            if function is not None and any(map(_is_optimizer, params)) and any(_saves((function,))):
+                yield node.at
 
 
 def _blocks(body: tuple[ir.Stmt, ...]) -> Iterator[tuple[ir.Stmt, ...]]:

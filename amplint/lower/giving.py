@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from amplint.flow import program as ir
 from amplint.lower.names import last, reads, walk
+from amplint.source.scout import OPERATORS
 
 _LOSS = re.compile(r"(?i)loss|objective|(?<![a-z])nll(?![a-z])")
 _CALLED = frozenset({"forward", "__call__"})
@@ -15,15 +16,18 @@ Body = tuple[ir.Stmt, ...]
 
 
 def giving(body: Iterable[ir.Stmt]) -> Mapping[int, frozenset[str]]:
-    """Such methods, by identity, with the names of the classes whose objects have them."""
+    """Such methods, and those that run where an operator stands, by identity, with the names of the classes whose
+    objects have them."""
     classes = [node for statement in body for node in walk(statement) if isinstance(node, ir.Class)]
     return {id(method): _heirs(node.name, classes) for node in classes for method in _methods(node)}
 
 
 def _methods(node: ir.Class) -> Iterator[ir.Function]:
     """The methods of a class that are run when an object of it is called, and that return a loss."""
-    called = (child for child in node.body if isinstance(child, ir.Function) and child.name in _CALLED)
+    own = [child for child in node.body if isinstance(child, ir.Function)]
+    called = (method for method in own if method.name in _CALLED)
     yield from (method for method in called if _LOSS.search(node.name) or _returns_loss(method))
+    yield from (method for method in own if method.name in OPERATORS)
 
 
 def _returns_loss(method: ir.Function) -> bool:

@@ -111,6 +111,20 @@ def _target(importer: str, qualified: str, hops: int, base: bool) -> Target:
     return (file, name, found) if other is None else _target(file, other, hops - 1, base)
 
 
+def function_of(importer: str, qualified: str, hops: int = _HOPS) -> ir.Function | None:
+    """The function of a neighbouring file that a name means, None if there is no one such function."""
+    place = resolved(importer, qualified)
+    found = outline(place[0]) if place is not None and len(place[1]) == 1 and hops else None
+    if place is None or found is None:
+        return None
+    file, (name,) = place
+    other = handed_on(found, name)
+    if other is not None:
+        return function_of(file, other, hops - 1)
+    taken = _taken(file, {name}) if len(found.names.get(name, ())) == 1 else None
+    return next((node for node in taken or () if isinstance(node, ir.Function) and node.name == name), None)
+
+
 def _taken(file: str, names: set[str]) -> Body | None:
     """The lowered definitions of a file, None if they cannot be read."""
     found = outline(file)

@@ -19,6 +19,7 @@ from amplint.lower.usage import Deeds, Usage, acts
 _MUTATORS = frozenset(
     {"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"}
 )
+_COLLECTIVES = frozenset({"all_reduce", "reduce"})
 _LOSS = re.compile(r"(?i)loss|criterion|cross_entropy|^(ce|nll|mse)$")
 _COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
@@ -60,6 +61,7 @@ class Relevance:
         self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
+        self._holders = _holders(body, usage.losses)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -103,6 +105,8 @@ class Relevance:
             bound = _mutated(node.value)
         if isinstance(node, ir.Assign) and self._copies(node.value):
             bound |= self.usage.losses
+        if isinstance(node, ir.Assign) and isinstance(node.target, ir.Item):
+            bound |= {last(node.value)} & self.usage.losses  # a total may grow by what it is put into
         if isinstance(node, (ir.Assign, ir.Augment)):
             bound |= self._grows_by(node)
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
@@ -137,9 +141,12 @@ class Relevance:
         """The losses that a name grows by: if they matter, so does the total that perhaps keeps their graphs."""
         parts = (node.value.left, node.value.right) if isinstance(node.value, ir.Binary) else (node.value,)
         names = {last(part) for part in parts} - {""}
+        held = reads(node.value) & self._holders
+        grown = isinstance(node, ir.Augment) or binds(node.target) <= reads(node.value)
+        held = held if held and grown else set()
         if not isinstance(node, ir.Augment) and not names & binds(node.target):
-            return set()
-        return {name for name in names if name in self.usage.losses or "loss" in name.lower()}
+            return held
+        return held | {name for name in names if name in self.usage.losses or "loss" in name.lower()}
 
     def _settle(self) -> None:
         """Keeps lines until nothing that is kept reads a name that is not wanted."""
@@ -198,6 +205,14 @@ def _guards_the_window(node: ir.If) -> bool:
     return raises and any(isinstance(part, ir.Binary) and part.op == "%" for part in walk(node.test))
 
 
+def _holders(body: tuple[ir.Stmt, ...], losses: frozenset[str]) -> frozenset[str]:
+    """The names of what losses are put into by a key."""
+    made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
+    return frozenset(
+        last(node.target.owner) for node in made if isinstance(node.target, ir.Item) and last(node.value) in losses
+    ) - {""}
+
+
 def _defined(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
     """The names of the functions and classes of the module."""
     return frozenset(
@@ -209,6 +224,8 @@ def _mutated(value: ir.Expr) -> set[str]:
     """The name of what a call such as `losses.append(x)` or `loss.div_(n)` changes, or looks as if it did."""
     if isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _MUTATORS:
         return {last(value.func.owner)} - {""}
+    if isinstance(value, ir.Call) and last(value.func) in _COLLECTIVES and value.args:
+        return {last(value.args[0])} - {""}
     return set()
 
 

@@ -174,7 +174,7 @@ def _import_from(self: Statements, node: cst.ImportFrom) -> Iterator[ir.Stmt]:
     for alias in node.names:
         name = _dotted(alias.name)
         bound = _dotted(alias.asname.name) if alias.asname else name
-        yield ir.Import(self.span(node), bound, f"{module}.{name}")
+        yield ir.Import(self.span(node), bound, f"{module}{'' if module.endswith('.') else '.'}{name}")
 
 
 def _global(self: Statements, node: cst.Global | cst.Nonlocal) -> Iterator[ir.Stmt]:

@@ -10,12 +10,15 @@ from functools import lru_cache
 
 from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
-from amplint.source.scout import LINE, TRAINING, blanks, deciding, tree_of
+from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, tree_of
 
 MAX_ROWS = 400
 """Rows of a definition that is still followed."""
 
-_ACTING = re.compile(r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(")
+_ACTING = re.compile(
+    r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
+    r"all_reduce\(|dist\.reduce\("
+)
 _LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
 _TORCH_S = re.compile(r"(Optimizer|LRScheduler|_Scheduler|Enum|NamedTuple|TypedDict|Protocol|Dataset|Sampler)$")
 
@@ -147,6 +150,8 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
     if not (bases or unit.decorator_list) and all(isinstance(node, (ast.Assign, ast.AnnAssign)) for node in unit.body):
         return True  # a class of settings
     text = found.text(unit)
+    if any(getattr(node, "name", "") in OPERATORS for node in unit.body):
+        return True
     if _ACTING.search(text) or (_LOSS.search(unit.name) and TRAINING.search(text)) or _gives_loss(unit):
         return True
     every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))

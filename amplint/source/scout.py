@@ -15,7 +15,7 @@ from amplint.dialects import OVERRIDES, SEEDS
 from amplint.source.reading import Unreadable
 
 TRAINING = re.compile(
-    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|\.half\(\)|float16"
+    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.half\(\)|float16"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
 _DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
@@ -28,6 +28,8 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _SEEDS = frozenset({"backward", "manual_backward", "zero_grad"}) | SEEDS
 _MAKERS = re.compile(r"GradScaler$")
+OPERATORS = frozenset(f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i"))
+"""Methods that run where an operator stands."""
 
 
 def scout(text: str, seeds: Collection[str] = ()) -> str | None:
@@ -133,7 +135,7 @@ def blanks(
     tree: ast.Module, lines: list[str], told: frozenset[str], seeds: Collection[str] = ()
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
-    calls none of the `seeds` and no function of the file that leads to a backward or a step.
+    makes no model, calls none of the `seeds` and no function of the file that leads to a backward or a step.
     """
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
@@ -142,7 +144,8 @@ def blanks(
         text = "".join(lines[first:last])
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
-        if alone and node.name not in told and not TRAINING.search(text) and not any(seed in text for seed in seeds):
+        silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
+        if alone and silent and node.name not in told | OPERATORS and not _makes_a_model(node):
             idle.setdefault(node.name, []).append((first, last, indent))
         elif _ACTS.search(text):
             acting.add(node.name)
@@ -150,6 +153,25 @@ def blanks(
     while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
         acting |= leading
     yield from (place for name, places in idle.items() if name not in acting for place in places)
+
+
+_MODEL = re.compile(r"(?i)model|net")
+
+
+def _makes_a_model(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is called after a model and returns an object of a class, which perhaps gives its own loss."""
+    if not _MODEL.search(node.name):
+        return False
+    inside = list(ast.walk(node))
+    returned = [part.value for part in inside if isinstance(part, ast.Return) and part.value is not None]
+    names = {value.id for value in returned if isinstance(value, ast.Name)}
+    made = [
+        part.value
+        for part in inside
+        if isinstance(part, ast.Assign) and any(getattr(target, "id", "") in names for target in part.targets)
+    ]
+    calls = (value for value in (*returned, *made) if isinstance(value, ast.Call))
+    return any(getattr(call.func, "id", "")[:1].isupper() for call in calls)
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -52,6 +52,30 @@ def train(net, loader):
         dist.all_reduce(shown)
 ```
 
+A collective sums up the values of the losses alone: to the gradients the division is one too many, whoever wraps the
+model.
+
+```python bad whole static-only -- needs several processes
+import torch
+import torch.distributed as dist
+from torch import nn
+
+
+def mean_over_ranks(value, world_size):
+    value = value.clone()
+    dist.all_reduce(value)
+    return value / world_size
+
+
+def train(model, loader, optimizer, world_size):
+    criterion = nn.CrossEntropyLoss()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = mean_over_ranks(criterion(model(x), y), world_size)
+        loss.backward()  # expect: averaged-twice-across-ranks
+        optimizer.step()
+```
+
 ## What to do
 
 Back-propagate this rank's mean as it is, and average a detached copy for the log.
@@ -76,7 +100,11 @@ _AVERAGING = frozenset({Wrapper.DDP, Wrapper.SHARDED, Wrapper.UNSHARDED})
 
 
 def _twice(event: Event) -> bool:
-    return event.wrapper in _AVERAGING and event.sync is Sync.REDUCED and "ranks" in event.detail
+    """Whether DDP or FSDP averages what was divided by the ranks; of a model of which nothing is known, somebody does
+    where the loss was summed up over the ranks before."""
+    known = event.wrapper in _AVERAGING and event.sync is Sync.REDUCED
+    assumed = event.wrapper is Wrapper.NONE and "collected" in event.detail
+    return (known or assumed) and "ranks" in event.detail
 
 
 RULE = Rule(

@@ -47,6 +47,26 @@ def train(net, loader):
         optimizer.step()
 ```
 
+Whoever gathers the shards of a model's optimizer knows that the model is sharded, wherever it was wrapped:
+
+```python bad whole static-only -- needs several processes
+from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+
+def save_optimizer(optimizer, fsdp_model=None):
+    return FSDP.full_optim_state_dict(fsdp_model, optimizer) if fsdp_model is not None else optimizer.state_dict()
+
+
+def train(models, loader, optimizer, config):
+    for x in loader:
+        optimizer.zero_grad()
+        models.net(x).loss.backward()
+        nn.utils.clip_grad_norm_(models.net.parameters(), 1.0)  # expect: fsdp-local-clip
+        optimizer.step()
+    return save_optimizer(optimizer, fsdp_model=models.net if config.use_fsdp else None)
+```
+
 ## What to do
 
 Call `clip_grad_norm_` of the outermost wrapped model. With `ShardingStrategy.NO_SHARD`, and with `fully_shard` (FSDP2),
@@ -66,7 +86,13 @@ Safe: calls the model's own clip. The norm is then that of all gradients, as the
 from amplint.catalogue.remedy import ByModel, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
+from amplint.protocol.facts import SHARDED_CLIP, Fact
 from amplint.protocol.ranks import Wrapper
+
+
+def _of_a_sharded_model(fact: Fact) -> dict[str, str] | None:
+    return {} if fact.called == SHARDED_CLIP else None
+
 
 RULE = Rule(
     tier=Tier.ERROR,
@@ -79,6 +105,7 @@ RULE = Rule(
             also=lambda moment: moment.event.wrapper is Wrapper.SHARDED,
         ),
     ),
+    find=_of_a_sharded_model,
     remedy=safe(
         "clip by the norm of all shards",
         ByModel(),

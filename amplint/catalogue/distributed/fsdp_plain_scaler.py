@@ -55,6 +55,29 @@ def train(net, loader):
         scaler.update()
 ```
 
+A constructor that has chosen the sharded scaler is undone by a method that makes a plain one afterwards:
+
+```python bad whole static-only -- needs several processes
+import torch
+from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+
+class Trainer:
+    def __init__(self, model, sharded):
+        self.model, self.scaler = model, torch.amp.GradScaler()
+        if sharded:
+            self.scaler = ShardedGradScaler()
+
+    def fit(self, loader, optimizer, init_scale=None):
+        if init_scale is not None:
+            self.scaler = torch.amp.GradScaler(init_scale=init_scale)  # expect: fsdp-plain-scaler
+        for x in loader:
+            optimizer.zero_grad()
+            self.scaler.scale(self.model(x).loss).backward()
+            self.scaler.step(optimizer)
+            self.scaler.update()
+```
+
 ## Messages
 
 - "Attempting to unscale FP16 gradients."
@@ -77,7 +100,13 @@ other models too.
 
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
+from amplint.protocol.facts import REPLACED, Fact
 from amplint.protocol.ranks import Wrapper
+
+
+def _replaced(fact: Fact) -> dict[str, str] | None:
+    return {} if fact.called == REPLACED else None
+
 
 RULE = Rule(
     tier=Tier.ERROR,
@@ -91,6 +120,7 @@ RULE = Rule(
             also=lambda moment: "ranks" in moment.event.detail and bool(moment.event.scaler),
         ),
     ),
+    find=_replaced,
     place=Kind.SCALER_CREATED,
     because=((Kind.BACKWARD, "the loss of a model that is sharded is back-propagated here"),),
 )

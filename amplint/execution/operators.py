@@ -1,0 +1,42 @@
+"""What operators do to objects of the program's own classes: its own methods say so."""
+
+from __future__ import annotations
+
+from amplint.execution import attributes
+from amplint.execution.run import Run
+from amplint.execution.values import Instance, Method, Value
+from amplint.flow import program as ir
+
+_METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv"}
+
+
+def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value] | None:
+    """The value of an operation that a class of the program defines; None where none does."""
+    if node.op not in _METHODS or not (isinstance(left, Instance) or isinstance(right, Instance)):
+        return None
+    for owner, other, name in ((left, right, "__{}__"), (right, left, "__r{}__")):
+        if isinstance(owner, Instance):
+            method = attributes.read(run, owner, name.format(_METHODS[node.op]))
+            if isinstance(method, Method):
+                return (_invoked(run, method, other, node.at),)
+    return None
+
+
+def augmented(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value] | None:
+    """The value of `left op= right` where the class of `left` has a method for it; None where it has none."""
+    if node.op in _METHODS and isinstance(left, Instance):
+        method = attributes.read(run, left, f"__i{_METHODS[node.op]}__")
+        if isinstance(method, Method):
+            return (_invoked(run, method, right, node.at),)
+    return None
+
+
+def _invoked(run: Run, method: Method, other: Value, at: ir.Span) -> Value:
+    """What a method returns; that it adds to something is told where the operator stands."""
+    from amplint.execution.calls import invoke
+
+    run.in_operator += 1
+    try:
+        return invoke(run, method, [other], {}, at)
+    finally:
+        run.in_operator -= 1

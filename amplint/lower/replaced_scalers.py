@@ -1,0 +1,74 @@
+"""The scaler that a constructor chose for sharded models, replaced by a plain one in a method that is called later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from amplint.flow import program as ir
+from amplint.lower.names import last, reaches, reads, walk
+from amplint.lower.scopes import Scope
+from amplint.protocol.events import Site
+from amplint.protocol.facts import REPLACED, Fact
+
+_SHARDED = "ShardedGradScaler"
+_PLAIN = re.compile(r"torch\.(cuda\.)?amp\.(grad_scaler\.)?GradScaler$")
+_ASKS = re.compile(r"(?i)fsdp|shard|zero_?3")
+
+
+def replaced_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
+    """Where an attribute that the constructor of a class sets to a sharded scaler is set to a plain one of torch.
+
+    It is so in a method that the constructor does not reach, that makes no sharded scaler for the attribute, and that
+    does not ask whether the model is sharded.
+    """
+    scope = Scope.of_module(body)
+    for klass in (node for statement in body for node in walk(statement) if isinstance(node, ir.Class)):
+        methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
+        first = methods.get("__init__")
+        sharded = {_dotted(node.target) for node in _made(first) if _makes_sharded(node)}
+        early = _reached(methods, "__init__") if sharded else set(methods)
+        for method in (node for name, node in methods.items() if name not in early):
+            own = {_dotted(node.target) for node in _made(method) if _makes_sharded(node)}
+            for node in _made(method):
+                if _dotted(node.target) in sharded - own and _makes_plain(node, scope) and not _asks(method):
+                    yield Fact(REPLACED, Site(path, *node.at), {"scaler": _dotted(node.target)})
+
+
+def _dotted(node: ir.Expr) -> str:
+    """An attribute with all that it is an attribute of: `self.state.scaler`."""
+    return f"{_dotted(node.owner)}.{node.name}" if isinstance(node, ir.Attr) else last(node)
+
+
+def _made(method: ir.Function | None) -> list[ir.Assign]:
+    """The assignments to attributes in a method."""
+    inside = walk(method) if method is not None else []
+    return [node for node in inside if isinstance(node, ir.Assign) and isinstance(node.target, ir.Attr)]
+
+
+def _makes_sharded(node: ir.Assign) -> bool:
+    return any(isinstance(part, ir.Call) and last(part.func) == _SHARDED for part in walk(node.value))
+
+
+def _makes_plain(node: ir.Assign, scope: Scope) -> bool:
+    """Whether a scaler of torch's is assigned, though perhaps in one case only."""
+    values = (node.value.yes, node.value.no) if isinstance(node.value, ir.Choice) else (node.value,)
+    made = (scope.qualified(value.func) for value in values if isinstance(value, ir.Call))
+    return any(_PLAIN.match(name) for name in made if name is not None)
+
+
+def _reached(methods: dict[str, ir.Function], name: str) -> set[str]:
+    """The methods that one runs, itself included."""
+    waiting, found = [name], set[str]()
+    while waiting:
+        here = waiting.pop()
+        if here in methods and here not in found:
+            found.add(here)
+            waiting += [called.lstrip(".") for called in reaches(methods[here])]
+    return found
+
+
+def _asks(method: ir.Function) -> bool:
+    """Whether a method asks whether the model is sharded."""
+    tests = (part.test for part in walk(method) if isinstance(part, (ir.If, ir.Choice)))
+    return any(_ASKS.search(name) for test in tests for name in reads(test))

@@ -1,0 +1,100 @@
+"""Models that are known to be FSDP1's by what is asked of them elsewhere, clipped by torch's own function.
+
+The class that wraps a model may stand in any file; but whoever hands a model to a function that gathers the shards of
+its optimizer's state says that it is sharded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from amplint.flow import program as ir
+from amplint.lower.names import functions, last, reads, walk
+from amplint.lower.scopes import Scope
+from amplint.protocol.events import Site
+from amplint.protocol.facts import SHARDED_CLIP, Fact
+
+_CLASS = "torch.distributed.fsdp"
+_CLIPS = re.compile(r"torch\.nn\.utils\.(clip_grad\.)?clip_grad_norm_$")
+_GATHERS = frozenset({"full_optim_state_dict", "sharded_optim_state_dict", "optim_state_dict"})
+_ASKS = re.compile(r"(?i)fsdp|shard|zero_?3")
+
+Body = tuple[ir.Stmt, ...]
+
+
+def may_hold(body: Body) -> bool:
+    """Whether a module clips by torch's function and says a word of sharding, so that its neighbours are to be read."""
+    nodes = [node for statement in body for node in walk(statement)]
+    clips = any(isinstance(node, ir.Call) and last(node.func) == "clip_grad_norm_" for node in nodes)
+    return clips and any(
+        isinstance(node, ir.Call) and any(_ASKS.search(name) for name, _ in node.keywords) for node in nodes
+    )
+
+
+def sharded_clips(path: str, body: Body, others: Iterable[Body]) -> Iterator[Fact]:
+    """The clips of the parameters of a model that the module hands, by keyword, to a function that takes it for a
+    sharded one. `others`: the neighbours' statements. Where a strategy without shards is named, nothing is said."""
+    bodies = (body, *others)
+    if any(_names_no_shards(part) for one in bodies for statement in one for part in walk(statement)):
+        return
+    takes = {found for one in bodies for found in _taking(one)}
+    calls = [node for statement in body for node in walk(statement) if isinstance(node, ir.Call)]
+    handed = {_dotted(value) for call in calls for name, value in call.keywords if (last(call.func), name) in takes}
+    scope = Scope.of_module(body)
+    for _, function in functions(body):
+        for call in _unasked(function.body):
+            name = scope.qualified(call.func)
+            if name is not None and _CLIPS.match(name) and call.args and _model(call.args[0]) in handed - {""}:
+                yield Fact(SHARDED_CLIP, Site(path, *call.at))
+
+
+def _names_no_shards(node: object) -> bool:
+    """Whether the strategy without shards is handed to a call, or set."""
+    values: list[object] = [node.value] if isinstance(node, ir.Assign) else []
+    if isinstance(node, ir.Call):
+        values = [value for _, value in node.keywords]
+    if isinstance(node, ir.Mapping):
+        values = [value for _, value in node.items]
+    return any(last(value) == "NO_SHARD" for value in values)
+
+
+def _taking(body: Body) -> Iterator[tuple[str, str]]:
+    """The functions that gather the shards of the state of a parameter's optimizer, with that parameter."""
+    scope = Scope.of_module(body)
+    for _, function in functions(body):
+        names = {param.name for param in function.params}
+        for call in (node for node in walk(function) if isinstance(node, ir.Call)):
+            owner = call.func.owner if isinstance(call.func, ir.Attr) and call.func.name in _GATHERS else None
+            known = (scope.qualified(owner) or "") if owner is not None else ""
+            if known.startswith(_CLASS) and known.endswith("FullyShardedDataParallel") and call.args:
+                yield from ((function.name, name) for name in names & {last(call.args[0])})
+
+
+def _unasked(body: Body) -> Iterator[ir.Call]:
+    """The calls in statements that stand under no test of whether the model is sharded."""
+    for node in body:
+        if isinstance(node, ir.If) and any(map(_ASKS.search, reads(node.test))):
+            continue
+        inside = [getattr(node, name, ()) for name in ("body", "orelse", "final")]
+        if isinstance(node, (ir.Function, ir.Class)):
+            continue
+        if any(inside):
+            yield from (call for suite in inside for call in _unasked(suite))
+        else:
+            yield from (part for part in walk(node) if isinstance(part, ir.Call))
+
+
+def _model(parameters: ir.Expr) -> str:
+    """The model of `model.parameters()`, empty for anything else."""
+    called = parameters.func if isinstance(parameters, ir.Call) else None
+    return _dotted(called.owner) if isinstance(called, ir.Attr) and called.name == "parameters" else ""
+
+
+def _dotted(node: ir.Expr) -> str:
+    """A name with all that it is an attribute of; of `model if sharded else None` the model's, empty for the rest."""
+    if isinstance(node, ir.Choice):
+        return _dotted(node.yes) if isinstance(node.no, ir.Const) and node.no.value is None else ""
+    if isinstance(node, ir.Attr):
+        return f"{inner}.{node.name}" if (inner := _dotted(node.owner)) else ""
+    return node.name if isinstance(node, ir.Name) else ""

@@ -1,0 +1,4 @@
+def stepped(scaler, optimizer):
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad()
