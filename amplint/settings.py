@@ -134,13 +134,13 @@ def _nearest(start: Path) -> Path | None:
 
 
 def _declared(start: Path) -> dict[str, str]:
-    """The bounds that the nearest pyproject.toml declares for what the project depends on. Raises SettingsError."""
+    """The bounds that the nearest pyproject.toml declares for what the project depends on."""
     from amplint.catalogue.versions import declared
 
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
         if file.is_file():
-            with suppress(OSError):
+            with suppress(OSError, SettingsError):  # a file that says nothing to amplint may be broken
                 return declared(_parsed(file, file.read_bytes()))
     return {}
 

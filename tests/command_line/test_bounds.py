@@ -23,6 +23,7 @@ class OwnTrainer(Trainer):
             1,
         ),
         ("[build-system]\nrequires = []\n", 1),
+        ("not TOML\n", 1),
     ],
 )
 def test_a_rule_about_a_later_version_is_silent_where_the_project_stays_below(amplint, write, document, code):
