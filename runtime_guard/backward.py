@@ -38,6 +38,7 @@ class Backward:
         self._missed = False
         self._divisors: dict[tuple[Stack, float], str | None] = {}
         self._unseen = Unseen()
+        self.latest: tuple[Outcome, bool] | None = None
 
     def begins(self, args: Any, kwargs: Any) -> Any:
         """What is known before the pass; None for one that fills no `.grad`, or runs inside another."""
@@ -61,7 +62,7 @@ class Backward:
         brought = recorder.frameworks.loss(recorder.sites.stack())
         place = brought.place
         recorder.measures.run(
-            recorder.numbers.before_backward, roots, place, _start(args) if recorder.measures.on else None
+            recorder.numbers.before_backward, roots, place, start_of(args) if recorder.measures.on else None
         )
         region = region_of(roots) if not recorder.frameworks.surrounds(place) else Precision.UNKNOWN
         regions = recorder.precisions.of_forward(roots), region
@@ -83,6 +84,7 @@ class Backward:
         )
         if reading.opaque:
             recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
+        self.latest = reading, begins
         scaled = reading.scaled if reading.terms else scaler is not None
         names = frozenset(name for _, name, _ in reached)
         for _, name, tensors in reached:
@@ -156,10 +158,10 @@ class Backward:
         return {**brought.detail, "divisor": known} if known is not None else brought.detail
 
 
-def _start(args: Any) -> float | None:
+def start_of(args: Any) -> float | None:
     """The gradient that a pass begins with, if there is but one and it is a number on the host."""
     given = args[1] if len(args) > 1 else ()
     first = given[0] if isinstance(given, tuple | list) and len(given) == 1 else None
-    if type(first) is not Tensor or first.device.type != "cpu" or first.numel() != 1 or first.requires_grad:
+    if type(first) is not Tensor or not first.is_cpu or first.numel() != 1 or first.requires_grad:
         return None
-    return float(first)
+    return float(first.item())

@@ -55,7 +55,8 @@ class Beat:
 class Course:
     """What has happened, in order. `judge` is asked about each moment, `stepped` told of each optimizer step.
 
-    `at_once`: nothing is put off, so that the call that proves a violation can raise.
+    `at_once`: nothing is put off, so that the call that proves a violation can raise. `script`: the events of a period,
+    in a rhythm; `at`: which of them comes next; `passed`: how many have come as expected. `left` is told of its end.
     """
 
     def __init__(
@@ -68,9 +69,12 @@ class Course:
         self._period: list[Beat] = []
         self._before: list[Beat] = []
         self._same = 0
-        self._script: list[Beat] = []
-        self._at = self._waiting = 0
+        self._waiting = 0
         self._queue: list[tuple[Event, float]] = []
+        self._later: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self.script: list[Beat] = []
+        self.at = self.passed = 0
+        self.left: Callable[[], None] = lambda: None
 
     @property
     def state(self) -> State:
@@ -97,16 +101,16 @@ class Course:
 
     def expected(self, kind: Kind, place: Place | None = None) -> Beat | None:
         """The event that is to come in a rhythm, if it is one of this kind and place."""
-        beat = self._script[self._at] if self._script else None
+        beat = self.script[self.at] if self.script else None
         return beat if beat is not None and beat.kind is kind and place in (None, beat.place) else None
 
     def follows(
         self, kind: Kind, place: Place, parts: dict[str, Any], detail: dict[str, str], reading: Reading | None
     ) -> Beat | None:
         """The event of the rhythm that has happened again; None, and the rhythm is over, if it is another one."""
-        if not self._script:
+        if not self.script:
             return None
-        beat = self._script[self._at]
+        beat = self.script[self.at]
         if (
             beat.kind is not kind
             or beat.place is not place
@@ -116,18 +120,28 @@ class Course:
         ):
             self._leave()
             return None
+        return self.goes_on()
+
+    def goes_on(self) -> Beat:
+        """The next event of the rhythm, which has happened again."""
+        beat = self.script[self.at]
         self._queue.append((beat.event, time.perf_counter()))
-        self._at += 1
-        if self._at == len(self._script):
-            self._at = 0
+        self.at += 1
+        self.passed += 1
+        if self.at == len(self.script):
+            self.at = 0
             self._waiting += 1
             if self._waiting >= PUT_OFF:
                 self.catch_up()
         return beat
 
+    def put_off(self, function: Callable[..., Any], *args: Any) -> None:
+        """Something that is done when what waits is gone through."""
+        self._later.append((function, args))
+
     def takes(self, kind: Kind, place: Place, parts: dict[str, Any], event: Event) -> list[Moment]:
         """The moments of an event that was not expected."""
-        if self._script:
+        if self.script:
             self._leave()
         moments = self._take(event, time.perf_counter())
         self._note(Beat(kind, place, parts, event.detail, event.reading, event, moments))
@@ -135,6 +149,10 @@ class Course:
 
     def catch_up(self) -> None:
         """Goes through what waits."""
+        if self._later:
+            later, self._later = self._later, []
+            for function, args in later:
+                function(*args)
         if not self._queue:
             return
         queue, self._queue, self._waiting = self._queue, [], 0
@@ -166,11 +184,12 @@ class Course:
         )
         self._same = self._same + 1 if again else 0
         if self._same >= REGULAR and not self._at_once:
-            self._script, self._at = self._before, 0
+            self.script, self.at = self._before, 0
 
     def _leave(self) -> None:
         """What has happened in the part of a period that was as expected stands at the beginning of the next one."""
-        begun = self._script[: self._at]
-        self._script, self._at, self._same = [], 0, 0
+        begun = self.script[: self.at]
+        self.script, self.at, self._same = [], 0, 0
         self._period = list(begun)
         self.catch_up()
+        self.left()

@@ -45,6 +45,11 @@ class Crossings:
         for above in {first for first, _ in pairs} & reached:
             self._waiting[above] = (stack, frozenset(below for first, below in pairs if first == above))
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the last backward went through the parameters of one optimizer on its way to another's."""
+        return bool(self._waiting)
+
     def erased(self, name: str) -> None:
         """The gradients of an optimizer were zeroed, or stepped with."""
         self._waiting.pop(name, None)

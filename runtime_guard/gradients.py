@@ -149,6 +149,10 @@ class Watch:
         """Looks at many again."""
         self._regular = 0
 
+    def few(self) -> list[Tensor]:
+        """Those whose gradients `now` and `seen` are about."""
+        return [tensor for held in self._few if (tensor := held()) is not None]
+
     def see(self) -> None:
         """Takes the gradients as they are now for known."""
         self.seen = self.now()

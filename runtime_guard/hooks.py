@@ -18,6 +18,7 @@ import torch
 from torch._C._dynamo import eval_frame
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from runtime_guard.rhythm import Again, Rhythm
 from runtime_guard.trampolines import Arguments, around
 
 Undo = Callable[[], None]
@@ -63,7 +64,8 @@ class Listener:
 
     `before(args, kwargs)` returns a token, or a `Replaced`; `after(token, result)` and `abandon(token)` return nothing.
     `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see;
-    `verdict` where something waits to be said.
+    `verdict` where something waits to be said. With a `rhythm`, calls are compared by `again` where they come again;
+    `opens`: such a call begins a micro-step.
     """
 
     def __init__(
@@ -76,7 +78,10 @@ class Listener:
         waiting: Collection[object] = (),
     ) -> None:
         self._shield, self._verdict, self._waiting = shield, verdict, waiting
-        self._before, self._after, self._abandon = before, after, abandon
+        self.hear, self.hear_out, self._abandon = before, after, abandon
+        self.rhythm: Rhythm | None = None
+        self.again: Again | None = None
+        self.opens = False
         self.admit: Callable[[], None] | None = None
 
     def before(self, args: Arguments, kwargs: dict[str, Any]) -> tuple[Any, Arguments, dict[str, Any]]:
@@ -86,7 +91,8 @@ class Listener:
         if not self._shield.on:
             return None, args, kwargs
         try:  # as in Shield.run: a call less at each of the calls that are listened to
-            said = self._before(args, kwargs)
+            rhythm = self.rhythm
+            said = self.hear(args, kwargs) if rhythm is None else rhythm.before(self, args, kwargs)
         except Exception as error:
             said = self._shield.fails(error)
         if type(said) is Replaced:
@@ -97,7 +103,11 @@ class Listener:
         """Listens to the end of a call; raises what the mode asks for."""
         if self._shield.on:
             try:
-                self._after(token, result)
+                rhythm = self.rhythm
+                if rhythm is None:
+                    self.hear_out(token, result)
+                else:
+                    rhythm.after(self, token, result)
             except Exception as error:
                 self._shield.fails(error)
         if self._waiting:
@@ -105,6 +115,8 @@ class Listener:
 
     def abandon(self, token: Any) -> None:
         """Listens to a call that raised."""
+        if self.rhythm is not None:
+            self._shield.run(self.rhythm.leave)
         self._shield.run(self._abandon, token)
 
 

@@ -27,12 +27,15 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from runtime_guard.again import PassAgain, ScheduleAgain
+from runtime_guard.again_stepping import ClipAgain, ScalerStepAgain, StepAgain, UnscaleAgain, UpdateAgain, ZeroAgain
 from runtime_guard.averages import Averages, averaging
 from runtime_guard.backward import Backward
 from runtime_guard.checkpoints import Checkpoints
 from runtime_guard.epochs import Epochs
 from runtime_guard.hooks import Failed, Hooks, Listener, Shield, defining
 from runtime_guard.recorder import Recorder
+from runtime_guard.rhythm import Again, Rhythm
 from runtime_guard.schedules import Schedules
 from runtime_guard.stepping import Scaling, Stepping
 
@@ -53,6 +56,7 @@ class Listening:
         self._recorder, self._admit, self._failed = recorder, admit, failed
         self._verdict, self._waiting = verdict, waiting
         self._hooks = Hooks()
+        self._rhythm = Rhythm(recorder.course, recorder.sites, recorder.lock, recorder.numbers)
 
     def begin(self) -> None:
         """Listens at every place."""
@@ -72,42 +76,52 @@ class Listening:
 
     def end(self) -> None:
         """Puts everything back."""
+        Shield("the rhythm", self._failed).run(self._rhythm.leave)
         self._hooks.remove()
 
-    def _listener(self, name: str, *functions: Any) -> Listener:
+    def _listener(self, name: str, *functions: Any, again: Again | None = None) -> Listener:
         before, after, abandon = functions
-        return Listener(Shield(name, self._failed), before, after, abandon, self._verdict, self._waiting)
+        listener = Listener(Shield(name, self._failed), before, after, abandon, self._verdict, self._waiting)
+        if again is not None:
+            listener.again, listener.rhythm = again, self._rhythm
+        return listener
 
     def _to_backward(self) -> None:
         backward = Backward(self._recorder)
-        listener = self._listener("backward", backward.begins, backward.ends, backward.fails)
-        listener.admit = self._admit
+        again = PassAgain(self._recorder, backward)
+        listener = self._listener("backward", backward.begins, backward.ends, backward.fails, again=again)
+        listener.admit, listener.opens = self._admit, True
         self._hooks.listen(torch.autograd, "_engine_run_backward", listener)
 
     def _to_scalers(self) -> None:
         scaling = Scaling(self._recorder)
-        table = {
-            "__init__": (scaling.made, _nothing, _nothing),
-            "scale": (scaling.scales, scaling.scaled, _nothing),
-            "unscale_": (scaling.unscales, scaling.unscaled, scaling.leave),
-            "step": (scaling.steps, scaling.stepped, scaling.leave),
-            "update": (scaling.updates, scaling.updated, _nothing),
+        table: dict[str, tuple[Any, Any, Any, Again | None]] = {
+            "__init__": (scaling.made, _nothing, _nothing, None),
+            "scale": (scaling.scales, scaling.scaled, _nothing, None),
+            "unscale_": (scaling.unscales, scaling.unscaled, scaling.leave, UnscaleAgain(self._recorder)),
+            "step": (scaling.steps, scaling.stepped, scaling.leave, ScalerStepAgain(self._recorder)),
+            "update": (scaling.updates, scaling.updated, _nothing, UpdateAgain(self._recorder)),
         }
-        for name, functions in table.items():
-            listener = self._listener(f"GradScaler.{name}", *functions)
+        for name, (*functions, again) in table.items():
+            listener = self._listener(f"GradScaler.{name}", *functions, again=again)
             owners = [torch.amp.GradScaler] if name == "__init__" else defining(torch.amp.GradScaler, name)
             for owner in owners:
                 self._hooks.listen(owner, name, listener)
 
     def _to_optimizers(self) -> None:
         stepping = Stepping(self._recorder)
-        self._hooks.on_optimizer_step(self._listener("Optimizer.step", stepping.steps, stepping.stepped, _nothing))
+        step = StepAgain(self._recorder)
+        self._hooks.on_optimizer_step(
+            self._listener("Optimizer.step", stepping.steps, stepping.stepped, _nothing, again=step)
+        )
         self._hooks.listen(Optimizer, "__init__", self._listener("Optimizer", _owner, stepping.made, _nothing))
-        zero = self._listener("zero_grad", stepping.zeroes, stepping.leave, stepping.leave)
+        again = ZeroAgain(self._recorder)
+        zero = self._listener("zero_grad", stepping.zeroes, stepping.leave, stepping.leave, again=again)
         for root in (Optimizer, torch.nn.Module):
             for owner in defining(root, "zero_grad"):
                 self._hooks.listen(owner, "zero_grad", zero)
-        clip = self._listener("clip", stepping.clips, stepping.clipped, stepping.leave)
+        same = ClipAgain(self._recorder)
+        clip = self._listener("clip", stepping.clips, stepping.clipped, stepping.leave, again=same)
         for name in _CLIPS:
             self._hooks.listen_inside(getattr(clip_grad, name), clip)
 
@@ -140,7 +154,8 @@ class Listening:
     def _to_schedulers(self) -> None:
         schedules = Schedules(self._recorder)
         self._hooks.listen(LRScheduler, "__init__", self._listener("LRScheduler", _owner, schedules.made, _nothing))
-        step = self._listener("LRScheduler.step", schedules.steps, schedules.stepped, schedules.fails)
+        again = ScheduleAgain(self._recorder, schedules)
+        step = self._listener("LRScheduler.step", schedules.steps, schedules.stepped, schedules.fails, again=again)
         for owner in defining(LRScheduler, "step"):
             self._hooks.listen(owner, "step", step)
 

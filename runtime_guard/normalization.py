@@ -63,6 +63,7 @@ class Normalization:
     not_covered: dict[str, None] = field(default_factory=dict)
     lost: int = 0
     ways: Ways = field(default_factory=Ways)
+    recognized: tuple[Way, Loss, Outcome] | None = None
     _running: _Pass | Outcome | None = None
     _waiting: list[Waiting] = field(default_factory=list)
     _present: list[Account] = field(default_factory=list)
@@ -87,10 +88,9 @@ class Normalization:
 
     def note_scale(self, scaler: torch.amp.GradScaler, outputs: object) -> None:
         """Remembers with the graph that an enabled scaler has scaled something."""
-        scale = scaler._scale
-        known = number(scale) if scale is not None else None
+        known = self.scales.of_now(scaler)
         for tensor in _tensors(outputs):
-            mark_scale(tensor, known if isinstance(known, float) else None)
+            mark_scale(tensor, known)
 
     def before_backward(self, tensors: Sequence[Tensor], place: Hashable = None, start: float | None = None) -> None:
         """Listens to the reductions of what is about to be back-propagated.
@@ -98,7 +98,7 @@ class Normalization:
         `place` tells backward passes of one micro-step apart. `start`: the gradient that it begins with, if the host
         knows it and there is but one.
         """
-        self._running = None
+        self._running = self.recognized = None
         if capturing():
             self.not_covered["a CUDA graph: what is replayed is not seen"] = None
             return
@@ -114,8 +114,39 @@ class Normalization:
         if way is None or start is None:
             return None
         way.passes += 1
-        loss = way.loss(tensors[0], start) if way.passes % ANEW else None
-        return way.outcome(loss) if loss is not None else None
+        loss = way.loss(tensors[0], start) if way.passes < ANEW else None
+        outcome = way.outcome(loss) if loss is not None else None
+        if loss is not None and outcome is not None:
+            self.recognized = way, loss, outcome
+        return outcome
+
+    def runs_again(self, recognized: tuple[Way, Loss, Outcome], root: Tensor, start: float) -> bool:
+        """Whether what is about to be back-propagated has the very numbers of a loss that was recognized."""
+        way, loss, outcome = recognized
+        if way.loss(root, start) != loss:
+            return False
+        way.passes += 1
+        self._running = outcome
+        return True
+
+    def ran_again(self, accounts: Sequence[Account], outcome: Outcome, begins_micro_step: bool) -> None:
+        """Enters such a pass. The ledger follows none of these windows."""
+        for account in accounts:
+            account.window.add(outcome, begins_micro_step)
+
+    def fresh(self) -> bool:
+        """Whether no window has begun."""
+        return not any(account.window.steps for account in self._open())
+
+    def unfollowed(self, most: int) -> int:
+        """How many windows, at most so many, may come before one that is to be followed."""
+        steady = [account for account in self._open() if account.steady]
+        return min([most, *(account.unfollowed(self.probe_every, most) for account in steady)])
+
+    def steady(self, begun: bool) -> None:
+        """To be told that windows like those since it was last told come again, or do so no longer."""
+        for account in self._open():
+            account.becomes(begun)
 
     def _heard(
         self, tensors: Sequence[Tensor], place: Hashable, start: float | None, accounts: Sequence[Account]
@@ -126,6 +157,8 @@ class Normalization:
         running = _Pass(found, listen(found, look))
         if start is not None and len(tensors) == 1 and place is not None:
             running.way = self.ways.learn(place, tensors[0], found.reductions)
+            if running.way is not None:
+                running.way.passes = 0
             running.loss = running.way.loss(tensors[0], start) if running.way is not None else None
         return running
 
@@ -179,10 +212,7 @@ class Normalization:
 
         What is still on a device is None in it; the whole reading comes with `token` from `settled`.
         """
-        account = self.track(optimizer)
-        account.reading = account.read()
-        account.token = token
-        return account.reading
+        return self.track(optimizer).at_step(token)
 
     def closing(self, optimizer: Optimizer) -> None:
         """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them."""
@@ -190,11 +220,14 @@ class Normalization:
         if account.follows(self.probe_every):
             account.ledger.look("unscale" if account.window.scaled else "code before the step")
             account.measure = account.ledger.close()
-        account.note("learning_rate", _learning_rate(optimizer))
+        account.note("learning_rate", learning_rate(optimizer))
 
     def closed(self, optimizer: Optimizer, skipped: bool = False) -> None:
         """The window has ended: the optimizer has stepped, or the scaler has skipped the step."""
-        account = self.track(optimizer)
+        self.over(self.track(optimizer), skipped)
+
+    def over(self, account: Account, skipped: bool = False) -> None:
+        """The same, of an account."""
         waiting = account.close(skipped)
         probed = account.probed(self.probe_every)
         account.forget()
@@ -209,7 +242,7 @@ class Normalization:
 
     def at_update(self, scaler: torch.amp.GradScaler) -> ScaleReading:
         """The reading after `scaler.update()`."""
-        return self.scales.updated(scaler, self.probe_every)
+        return self.scales.of(scaler).updated(scaler._scale, self.probe_every)
 
     def loss_scale(self, optimizer: Optimizer) -> float | None:
         """The loss scale that the open window's gradients carry, if the host knows it."""
@@ -219,9 +252,8 @@ class Normalization:
     def gradient_norm(self, optimizer: Optimizer, norm: object, scaled: bool = False) -> None:
         """Takes the norm that a clip has returned, if it is on the host; without the scale that gradients carry."""
         value = number(norm) if isinstance(norm, Tensor) and norm.numel() == 1 else None
-        scale = self.loss_scale(optimizer) if scaled else 1.0
-        known = value / scale if isinstance(value, float) and scale else None
-        self.track(optimizer).note("gradient_norm", known)
+        if isinstance(value, float):
+            self.track(optimizer).note_norm(value, scaled)
 
     def settle(self) -> None:
         """Waits for what is on its way: for the end of a run, or a report that is asked for."""
@@ -277,7 +309,8 @@ def _scaled(terms: tuple[Term, ...]) -> bool | None:
     return scaled.pop() if len(scaled) == 1 else None
 
 
-def _learning_rate(optimizer: Optimizer) -> float | None:
+def learning_rate(optimizer: Optimizer) -> float | None:
+    """The learning rate of the first group, if the host knows it."""
     rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
     if isinstance(rate, Tensor):
         rate = number(rate)

@@ -9,7 +9,7 @@ claimed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -30,6 +30,11 @@ class Precisions:
     def __init__(self) -> None:
         self._looked = 0
         self._parameters: dict[str, Precision] = {}
+
+    @property
+    def looked(self) -> bool:
+        """Whether no more graphs are looked at."""
+        return self._looked >= _PASSES
 
     def of_forward(self, roots: Sequence[Tensor]) -> Precision:
         """Under which precision the forward of these losses ran; not known after the first passes of a run.
@@ -61,6 +66,16 @@ def _of_dtypes(dtypes: set[torch.dtype], optimizer: Any) -> Precision:
         return Precision.UNKNOWN
     found = {_DTYPES.get(dtype, Precision.UNKNOWN) for dtype in dtypes}
     return Precision.FLOAT16 if Precision.FLOAT16 in found else found.pop() if len(found) == 1 else Precision.UNKNOWN
+
+
+_any_region: Callable[[], bool] = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+
+
+def still(region: Precision, roots: Sequence[Tensor]) -> bool:
+    """Whether this thread would still run an operation on the losses under this precision."""
+    if region in (Precision.OFF, Precision.UNKNOWN) and not _any_region():
+        return True
+    return region_of(roots) is region
 
 
 def region_of(roots: Sequence[Tensor]) -> Precision:

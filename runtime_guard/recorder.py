@@ -86,7 +86,7 @@ class Recorder:
         self.owners, self.totals, self.precisions = Owners(), Totals(), Precisions()
         self.watches: dict[str, Watch] = {}
         self.crossings, self.ranks = Crossings(), Ranks()
-        self._homes, self._whole, self._stacks = Homes(), set[str](), set[Stack]()
+        self.homes, self.whole, self._stacks = Homes(), set[str](), set[Stack]()
         self._early: Early | None = None
 
     # --- events -------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Recorder:
             optimizer = parts.get("optimizer")
             repeats = self.thread.closure is not None
             if kind in _CALLS and optimizer is not None and not repeats:
-                self._homes.stepped(optimizer)
+                self.homes.stepped(optimizer)
                 self._crossed(kind, optimizer)
             if not repeats and (beat := self.course.follows(kind, place, parts, detail, reading)) is not None:
                 moments = beat.moments
@@ -119,7 +119,7 @@ class Recorder:
                     if self.thread.repeated(event):
                         return
                     if kind in _CALLS and optimizer is not None:
-                        self._homes.stepped(optimizer)
+                        self.homes.stepped(optimizer)
                         self._crossed(kind, optimizer)
                 moments = self.course.takes(kind, place, parts, event)
             if token is not None:
@@ -313,14 +313,14 @@ class Recorder:
     def mine(self) -> list[tuple[Any, str]]:
         """The optimizers that no other living thread steps or zeroes: what theirs do is not seen from here."""
         living = self.optimizers.living()
-        if self._homes.alone:
+        if self.homes.alone:
             return living
-        strange = self._homes.strange()
+        strange = self.homes.strange()
         return [(thing, name) for thing, name in living if name not in strange]
 
     def look(self) -> None:
         """Makes events of what has happened to gradients by hand since the last event."""
-        for thing, name in self._changed() if self._homes.alone else self.mine():
+        for thing, name in self._changed() if self.homes.alone else self.mine():
             if (news := self.watches[name].news()) == "gone":
                 self.gone(thing, name)
             elif news == "changed":
@@ -342,7 +342,7 @@ class Recorder:
 
     def seen(self) -> None:
         """Takes the gradients as they are now for known."""
-        if not self._homes.alone:
+        if not self.homes.alone:
             for _, name in self.mine():
                 self.watches[name].see()
             return
@@ -368,15 +368,15 @@ class Recorder:
 
     def divided_late(self, name: str) -> None:
         """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""
-        if any(self.course.expected(kind) is not None for kind in STEPS) and name not in self._whole:
+        if any(self.course.expected(kind) is not None for kind in STEPS) and name not in self.whole:
             return  # as in the windows before
         window, last = self.state.ledgers[name].window, self.state.last.get(name, {}).get(Kind.BACKWARD)
-        self._whole.discard(name)
+        self.whole.discard(name)
         if window.micro_steps < 2 or last is None:
             return
         whole = any(weight and abs(float(weight) / window.micro_steps - 1) < 1e-6 for _, weight in window.weights)
         if whole:
-            self._whole.add(name)
+            self.whole.add(name)
         if whole and quotient_in(self.sites.frames()):
             self.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
 

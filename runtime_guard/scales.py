@@ -7,6 +7,7 @@ device they are sent off in probed updates (or at the end) and read when they ha
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -62,15 +63,20 @@ class ScaleAccount:
             self.undecided.append(found)
             del self.undecided[:-UNDECIDED]
 
-    def updated(self, scale: Tensor | None, every: int) -> None:
-        """Takes the scale after an update, as soon as it is on the host."""
+    def updated(self, scale: Tensor | float | None, every: int) -> ScaleReading:
+        """The reading after an update. Takes the scale as soon as it is on the host. `every`: on a device, the numbers
+        of one update in so many are fetched."""
+        self._update(scale, every)
+        return self.reading()
+
+    def _update(self, scale: Tensor | float | None, every: int) -> None:
         self.updates += 1
         self.seen.clear()
         self.skips.add(self.updates, float(self.skipped))
         if scale is None or capturing():
             return
-        self.latest = scale
-        known = number(scale)
+        known = number(scale) if isinstance(scale, Tensor) else scale
+        self.latest = scale if isinstance(scale, Tensor) else torch.tensor(scale)
         if isinstance(known, float) and not self.undecided and not self.travelling:
             self._arrived(self.updates, known)
             self.latest = None
@@ -129,6 +135,7 @@ class Scales:
 
     accounts: WeakKeyDictionary[torch.amp.GradScaler, ScaleAccount] = field(default_factory=WeakKeyDictionary)
     opened: list[ScaleAccount] = field(default_factory=list)
+    _read: tuple[weakref.ref[Tensor], int, float] | None = None
 
     def of(self, scaler: torch.amp.GradScaler) -> ScaleAccount:
         """The account of a scaler, opened when it is first seen."""
@@ -151,8 +158,14 @@ class Scales:
                 account.seen.append(found[0])
                 account.decided_by(number(found[0]))
 
-    def updated(self, scaler: torch.amp.GradScaler, every: int) -> ScaleReading:
-        """The reading after an update. `every`: on a device, the numbers of one update in so many are fetched."""
-        account = self.of(scaler)
-        account.updated(scaler._scale, every)
-        return account.reading()
+    def of_now(self, scaler: torch.amp.GradScaler) -> float | None:
+        """The present scale, if the host knows it. It is read once for each version of the tensor that holds it."""
+        tensor, known = scaler._scale, self._read
+        if tensor is None:
+            return None
+        if known is None or known[0]() is not tensor or known[1] != tensor._version:
+            found = number(tensor)
+            if not isinstance(found, float):
+                return None
+            known = self._read = weakref.ref(tensor), tensor._version, found
+        return known[2]

@@ -33,7 +33,7 @@ class Schedules:
         if len(args) > 1 or kwargs:
             self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
             return ("schedule", None, None)
-        return ("schedule", (name, optimizer), _rates(scheduler))
+        return ("schedule", (name, optimizer), rates_of(scheduler))
 
     def stepped(self, token: Any, result: Any) -> None:
         """The event, when it is known whether the step has moved anything."""
@@ -42,7 +42,7 @@ class Schedules:
         _, who, before = token
         if who is not None:
             name, optimizer = who
-            detail = {"still": "yes"} if before is not None and before == self._now(name) else {}
+            detail = {"still": "yes"} if before is not None and before == self.now(name) else {}
             self._recorder.feed(Kind.SCHEDULER_STEP, optimizer=optimizer, scheduler=name, detail=detail)
         self.fails(token)
 
@@ -51,11 +51,12 @@ class Schedules:
         if token is not None:
             self._recorder.thread.inside["schedule"] -= 1
 
-    def _now(self, name: str) -> list[float] | None:
-        return next((_rates(thing) for thing, known in self._recorder.schedulers.living() if known == name), None)
+    def now(self, name: str) -> list[float] | None:
+        """The learning rates that a scheduler has set."""
+        return next((rates_of(thing) for thing, known in self._recorder.schedulers.living() if known == name), None)
 
 
-def _rates(scheduler: Any) -> list[float] | None:
+def rates_of(scheduler: Any) -> list[float] | None:
     """The learning rates of the driven optimizer, None unless all of them are plain numbers (else they may be on a
     device)."""
     groups = getattr(getattr(scheduler, "optimizer", None), "param_groups", ())

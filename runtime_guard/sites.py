@@ -70,6 +70,15 @@ class Sites:
         found = tuple(key) or spare
         return self._places.get(found) or self._place(found)
 
+    def is_users(self, code: CodeType, inside: bool) -> bool:
+        """Whether a frame of this code belongs to a place: the user's; a library's, `inside` of the user's frames."""
+        owner = self.owner(code.co_filename)
+        return owner is _USER or (owner is _LIBRARY and inside)
+
+    def is_ours(self, code: CodeType) -> bool:
+        """Whether a code is torch's, or of this package."""
+        return self.owner(code.co_filename) is Owner.OURS
+
     def _place(self, key: tuple[int, ...]) -> Place:
         """The place of a key that is met for the first time, while its frames still run."""
         if not key:

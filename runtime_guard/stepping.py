@@ -33,7 +33,7 @@ class Calls:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
-    def _quiet(self) -> bool:
+    def quiet(self) -> bool:
         """Whether the thread is inside a call that speaks for what happens in it."""
         thread = self._recorder.thread
         inside = thread.inside
@@ -43,7 +43,8 @@ class Calls:
                 return True
         return bool(inside["scaler.step"] or inside["unscale"] or inside["zero"] or inside["clip"])
 
-    def _enter(self, what: str) -> str:
+    def enter(self, what: str) -> str:
+        """The token of a call that is entered."""
         self._recorder.thread.inside[what] += 1
         return what
 
@@ -91,15 +92,16 @@ class Scaling(Calls):
         if not scaler._enabled:
             recorder.course.counted.not_covered["a scaler that is not enabled: nothing is scaled"] = None
             return
-        if recorder.scalers.of(scaler) is None:
+        name = recorder.scalers.of(scaler)
+        if name is None:
             self._found(scaler)
-        mark(outputs, recorder.scaler(scaler))
+        mark(outputs, name if name in recorder.course.counted.scalers else recorder.scaler(scaler))
         recorder.measures.run(recorder.numbers.note_scale, scaler, outputs)
 
     def unscales(self, args: Any, kwargs: Any) -> Any:
         """The event, before torch may refuse it."""
-        scaler, optimizer = args[0], _argument(args, kwargs, 1, "optimizer")
-        if not scaler._enabled or self._quiet():
+        scaler, optimizer = args[0], argument(args, kwargs, 1, "optimizer")
+        if not scaler._enabled or self.quiet():
             return None
         recorder = self._recorder
         recorder.look()
@@ -107,7 +109,7 @@ class Scaling(Calls):
         name = recorder.optimizer(optimizer)
         parameters = self._parameters(scaler, name, optimizer)
         recorder.feed(Kind.UNSCALE, optimizer=name, scaler=recorder.scaler(scaler), parameters=parameters)
-        return self._enter("unscale"), optimizer
+        return self.enter("unscale"), optimizer
 
     def unscaled(self, token: Any, result: Any) -> None:
         """The gradients are what they are now."""
@@ -117,8 +119,8 @@ class Scaling(Calls):
 
     def steps(self, args: Any, kwargs: Any) -> Any:
         """The event, before torch may refuse it."""
-        scaler, optimizer = args[0], _argument(args, kwargs, 1, "optimizer")
-        if not scaler._enabled or self._quiet():
+        scaler, optimizer = args[0], argument(args, kwargs, 1, "optimizer")
+        if not scaler._enabled or self.quiet():
             return None
         recorder, token = self._recorder, list[Moment]()
         recorder.look()
@@ -135,7 +137,7 @@ class Scaling(Calls):
             token=token, detail=detail, parameters=parameters,
         )  # fmt: skip
         recorder.thread.stepped = False
-        return self._enter("scaler.step"), scaler, optimizer, token
+        return self.enter("scaler.step"), scaler, optimizer, token
 
     def _parameters(self, scaler: Any, name: str, optimizer: Any) -> Precision:
         """The precision of what is unscaled; not known of a scaler that was taught to unscale float16."""
@@ -167,7 +169,7 @@ class Scaling(Calls):
     def updates(self, args: Any, kwargs: Any) -> Any:
         """The event; a new scale set by hand is none."""
         scaler, recorder = args[0], self._recorder
-        if not scaler._enabled or len(args) > 1 or kwargs or self._quiet():
+        if not scaler._enabled or len(args) > 1 or kwargs or self.quiet():
             return None
         recorder.look()
         token: list[Moment] = []
@@ -202,7 +204,7 @@ class Stepping(Calls):
         closure = given[1] if len(given) > 1 else named.get("closure")
         if not again and not callable(closure):
             recorder.measures.run(recorder.numbers.closing, optimizer)
-        if not again and not self._quiet():
+        if not again and not self.quiet():
             recorder.look()
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False
@@ -254,7 +256,7 @@ class Stepping(Calls):
 
     def zeroes(self, args: Any, kwargs: Any) -> Any:
         """An optimizer's gradients, or those of a model, which may belong to several."""
-        if self._quiet():
+        if self.quiet():
             return None
         recorder, owner = self._recorder, args[0]
         if delegates(owner, "zero_grad"):
@@ -268,14 +270,14 @@ class Stepping(Calls):
         for optimizer, name in erased:
             recorder.feed(Kind.ZERO_GRAD, optimizer=name, stack=stack)
             recorder.measures.run(recorder.numbers.erased, optimizer)
-        return self._enter("zero")
+        return self.enter("zero")
 
     def clips(self, args: Any, kwargs: Any) -> Any:
         """The optimizers whose parameters are clipped. A generator of parameters is read, and a list passed on."""
-        if self._quiet():
+        if self.quiet():
             return None
         recorder = self._recorder
-        parameters = _argument(args, kwargs, 0, "parameters")
+        parameters = argument(args, kwargs, 0, "parameters")
         single = isinstance(parameters, Tensor)
         used_up = isinstance(parameters, GeneratorType) and parameters.gi_frame is None
         tensors = [parameters] if single else list(parameters)
@@ -283,18 +285,19 @@ class Stepping(Calls):
         stack = recorder.sites.stack()
         if used_up:
             recorder.feed(Kind.EMPTY_CLIP, stack=stack)
-        limit = _argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
+        limit = argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
         owners = recorder.owners_of(tensors)
-        raises = {"raises": "yes"} if _argument(args, kwargs, 3, "error_if_nonfinite") else {}
+        raises = {"raises": "yes"} if argument(args, kwargs, 3, "error_if_nonfinite") else {}
         for optimizer, name in owners:
             recorder.measures.run(recorder.numbers.before_touch, optimizer)
             kind = Kind.NORM if limit == inf else Kind.CLIP
             recorder.feed(kind, optimizer=name, stack=stack, detail=self._limit(optimizer, limit) | raises)
         given = {name for _, name in owners}
-        for name in missed(tensors, given, recorder.reached, recorder.state.ledgers) if limit != inf else ():
+        apart = limit != inf and not (given and given & recorder.reached)
+        for name in missed(tensors, given, recorder.reached, recorder.state.ledgers) if apart else ():
             recorder.feed(Kind.MISSED_CLIP, optimizer=name, stack=stack)
-        token = self._enter("clip"), [optimizer for optimizer, _ in owners]
         handed = parameters if single else tensors
+        token = self.enter("clip"), [optimizer for optimizer, _ in owners], handed
         return (
             Replaced(token, (handed, *args[1:]), kwargs)
             if args
@@ -328,5 +331,6 @@ def _closure(scaler: Any, args: Any, kwargs: Any) -> dict[str, str]:
     return {"closure": "by position"} if len(args) > 2 and callable(args[2]) else {}
 
 
-def _argument(args: Any, kwargs: Any, position: int, name: str) -> Any:
+def argument(args: Any, kwargs: Any, position: int, name: str) -> Any:
+    """An argument by its position or name."""
     return args[position] if len(args) > position else kwargs.get(name)

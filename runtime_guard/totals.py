@@ -49,6 +49,16 @@ class Totals:
         self._alive: list[weakref.ref[_Token]] = []
         self._look = _FIRST_LOOK
 
+    def crowded(self) -> bool:
+        """Whether so many graphs are alive that the next backward is a time to look for who keeps them."""
+        if len(self._alive) + 1 < self._look:
+            return False
+        self._alive = [token for token in self._alive if token() is not None]
+        if len(self._alive) < _MANY:
+            self._look = max(_FIRST_LOOK, 2 * len(self._alive))
+            return False
+        return True
+
     def passed(self, roots: Iterable[Tensor]) -> bool:
         """Takes note of a backward. Returns whether so many graphs are alive that it is time to look for who keeps
         them."""

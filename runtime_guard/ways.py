@@ -190,9 +190,9 @@ def _number_at(node: Node, step: _Step) -> float | None:
     value = step.read(node)
     if type(value) is float or type(value) is int:
         return float(value)
-    if type(value) is not Tensor or value.requires_grad or value.device.type != "cpu" or value.numel() != 1:
+    if type(value) is not Tensor or value.requires_grad or not value.is_cpu or value.numel() != 1:
         return None
-    return float(value)
+    return float(value.item())
 
 
 def _elements_at(node: Node) -> Counted | Elements | None:
@@ -202,10 +202,10 @@ def _elements_at(node: Node) -> Counted | Elements | None:
     if node._raw_saved_total_weight.unpack_hook is not None or node._saved_weight is not None:
         return None
     reduction, counted, target = node._saved_reduction, node._saved_total_weight, node._saved_target
-    if not reduction or counted.device.type != "cpu" or counted.numel() != 1:
+    if not reduction or not counted.is_cpu or counted.numel() != 1:
         return None
     shape = target.shape
-    return Counted(reduction, float(counted), shape[0] if shape else 1, len(shape) > 1)
+    return Counted(reduction, float(counted.item()), shape[0] if shape else 1, len(shape) > 1)
 
 
 def _is_nll(kind: type) -> bool:

@@ -16,6 +16,8 @@ from runtime_guard.ways import Outcome
 WAITING_SETTLED = 64
 PROBED_FIRST = 4
 MOST_READINGS = 64
+SPARSE = 16
+"""In a steady rhythm the ledger follows one window where it would follow so many."""
 
 
 @dataclass
@@ -117,6 +119,9 @@ class Account:
     figures: dict[str, Figure] = field(default_factory=dict)
     curves: dict[str, Curve] = field(default_factory=dict)
     touches: dict[str, Figure] = field(default_factory=dict)
+    steady: bool = False
+    before: int = 0
+    closings: int = 1
     readings: dict[Hashable, WindowReading] = field(default_factory=dict)
 
     @property
@@ -131,8 +136,29 @@ class Account:
         return self.follows(every) or (every > 0 and self.on_host)
 
     def follows(self, every: int) -> bool:
-        """Whether the ledger follows the present window: the first few, and then one in so many."""
-        return every > 0 and (self.number < PROBED_FIRST or self.number % every == 0)
+        """Whether the ledger follows the present window: the first few, and then one in so many; of windows that are
+        all alike, one in `SPARSE` times as many."""
+        return every > 0 and (self.number < PROBED_FIRST or self.number % self._cycle(every) == 0)
+
+    def unfollowed(self, every: int, most: int) -> int:
+        """How many windows, at most so many, come before the next one that the ledger follows."""
+        return 0 if self.follows(every) else min(most, -self.number % self._cycle(every)) // self.closings
+
+    def _cycle(self, every: int) -> int:
+        return every * SPARSE if self.steady else every
+
+    def becomes(self, steady: bool) -> None:
+        """Notes whether windows like those since it was last noted come again. What has begun of a window that was
+        not followed cannot be any more."""
+        self.ledger.broken = self.ledger.broken or (self.steady and bool(self.window.steps))
+        self.steady = steady and self.number > self.before
+        self.closings = max(self.number - self.before, 1)
+        self.before = self.number
+
+    def at_step(self, token: object = None) -> WindowReading:
+        """The reading of the window that a step ends. What is missing in it comes with `token`."""
+        self.reading, self.token = self.read(), token
+        return self.reading
 
     def read(self) -> WindowReading:
         """The numbers of the open window, as far as they are on the host; those of a window like it, if there was."""
@@ -161,6 +187,11 @@ class Account:
         self.skipped += skipped
         measure = None if skipped else self.measure
         return Waiting(self, self.window, measure, self.token, self.number, self.reading)
+
+    def note_norm(self, norm: float, scaled: bool) -> None:
+        """Enters the norm of gradients; without the loss scale that they carry."""
+        scale = self.window.loss_scale if scaled else 1.0
+        self.note("gradient_norm", norm / scale if scale else None)
 
     def note(self, name: str, value: float | None) -> None:
         """Enters a value that belongs to the latest window."""
