@@ -1,15 +1,17 @@
 """What the guard costs: per cent of a training step, and microseconds per call, beside torch's own anomaly detection.
 
-    python benchmarks/overhead.py [--rounds 40] [--device cpu|cuda] [--size small|100m] [--json out.json]
+    python benchmarks/overhead.py [--rounds 10] [--device cpu|cuda] [--size small|100m] [--json out.json]
 
 Two shapes of a step are measured, each of about 50 ms on a CPU: a *plain* one, with one micro-step for each update, and
 a *window of four* micro-steps. Everything is measured in one run, in rounds: each round takes every variant once, in
-another order, next to a step without a guard, and only differences within such a pair are compared, so that a machine
+another order, next to steps without a guard, and only differences within such a pair are compared, so that a machine
 that becomes slower does not speak for or against anybody. Each variant has one guard for the whole run, which listens
 in its own turns only, and has seen `WARM` steps before anything is timed: a guard makes its acquaintances in the first.
+A turn is `TURN` steps, of which all but the first `SETTLING` are timed together: what a guard puts off is in them.
 
 `events` judges the order of calls; `as by default` also measures the weights of losses, and samples the gradient ledger
-in one window of sixteen; `probes` samples it in every window (`probe_every=1`).
+in one window of sixteen; `probes` samples it as often as it can be (`probe_every=1`): in every window, until the loop is
+steady, and then in one of sixteen.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from runtime_guard import guard
 
 SHAPES = {"a plain step": 1, "a window of four": 4}
 LONG = 0.05  # seconds that a step is to take on a CPU
-WARM = 80  # steps: the precision of the first 64 passes is read from their graphs
+TURN, SETTLING = 22, 6
+WARM = 96  # steps: the precision of the first 64 passes is read from their graphs
 PROBES = {"events": 0, "as by default": 16, "probes": 1}
 ANOMALY = "set_detect_anomaly"
 
@@ -164,7 +167,7 @@ def steps(size: Size, device: str, micro_steps: int, rounds: int) -> dict[str, l
     for name in PROBES:
         with turns.of(name):
             for _ in range(WARM // micro_steps):
-                training.window()
+                seconds(training.window, device)
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in random.sample(names, len(names)):
@@ -176,8 +179,8 @@ def steps(size: Size, device: str, micro_steps: int, rounds: int) -> dict[str, l
 
 def _turn(turns: Turns, name: str, training: Training, device: str) -> tuple[str, float]:
     with turns.of(name):
-        training.window()
-        return name, seconds(training.window, device)
+        taken = [seconds(training.window, device) for _ in range(TURN)][SETTLING:]
+        return name, sum(taken) / len(taken)
 
 
 def microseconds(rounds: int) -> dict[str, dict[str, float]]:
@@ -236,7 +239,7 @@ def extra(pairs: list[tuple[float, float]]) -> float:
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--json", metavar="FILE")

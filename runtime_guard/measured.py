@@ -88,6 +88,7 @@ def _line(account: Account) -> str:
     parts = [f"{account.name}: {windows} window{'s'[: windows != 1]} of {lengths} micro-steps"]
     sums = [
         f"{_range(account.figures[name])} by {'the ' if witness != 'arithmetic' else ''}{witness}"
+        f"{_sampled(account.figures[name], windows)}"
         for witness, name in _SUMS.items()
         if name in account.figures and account.figures[name].count
     ]
@@ -104,6 +105,11 @@ def _line(account: Account) -> str:
     if account.skipped:
         parts.append(f"{account.skipped} step{'s'[: account.skipped != 1]} skipped by the scaler")
     return "; ".join(parts)
+
+
+def _sampled(figure: Figure, windows: int) -> str:
+    """In how many of the windows it was measured, where not in all."""
+    return f" (in {figure.count} of them)" if figure.count < windows else ""
 
 
 def _scale_line(scale: ScaleAccount) -> str:

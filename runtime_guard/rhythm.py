@@ -181,8 +181,8 @@ class Rhythm:
 
     def _opens(self) -> None:
         """A call that begins a micro-step: a period may begin with it, and what is written down end."""
-        if self._open:
-            return
+        if self._open:  # a step that has raised: nobody says so
+            self.leave()
         begins = self.course.at == self._begin
         if self._writing and begins and self._calls:
             self._writing, self._ready = False, True
