@@ -10,8 +10,8 @@ in its own turns only, and has seen `WARM` steps before anything is timed: a gua
 A turn is `TURN` steps, of which all but the first `SETTLING` are timed together: what a guard puts off is in them.
 
 `events` judges the order of calls; `as by default` also measures the weights of losses, and samples the gradient ledger
-in one window of sixteen; `probes` samples it as often as it can be (`probe_every=1`): in every window, until the loop is
-steady, and then in one of sixteen.
+in one window of sixteen; `probes` samples it as often as it can be (`probe_every=1`). Once a loop is steady the ledger
+samples one window where it would sample sixteen.
 """
 
 from __future__ import annotations

@@ -65,7 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tensorboard", metavar="DIR", help="write the curves as TensorBoard scalars")
     parser.add_argument("--accumulation-steps", type=_positive, metavar="N", help="what a window is meant to hold")
     parser.add_argument(
-        "--probe-every", type=_positive, default=16, metavar="K", help="after the first windows, measure every K-th"
+        "--probe-every",
+        type=_positive,
+        default=16,
+        metavar="K",
+        help="after the first windows, measure every K-th (of a steady loop, one in 16 K)",
     )
     parser.add_argument("--stop-after-windows", type=_positive, metavar="N", help="end the run after N windows")
     parser.add_argument("--exit-code", type=int, metavar="N", help="the status of a run with errors, in any mode")
