@@ -188,7 +188,8 @@ def loops_of(text: str, filename: str, taught: Teaching = ()) -> list[TrainingLo
         reading = _read(text, filename, taught)
         if reading is None:
             return []
-        places = [(Site(filename, *extent(node)), function) for node, function in loop_places(reading.body)]
+        placed = loop_places(reading.played.program.body)  # what loops hold is known of a program, not of a text
+        places = [(Site(filename, *extent(node)), function) for node, function in placed]
         found: dict[Site, Understood] = {}
         for at in range(len(reading.played.entries)):
             runs, complete = reading.played.runs(at)
