@@ -93,8 +93,9 @@ class Backward:
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight),
-                forward=forward, region=region, alone=len(names) == 1,
+                forward=forward, region=region, alone=len(names) == 1, **recorder.sharing.of(tensors),
             )  # fmt: skip
+        recorder.sharing.passed()
         recorder.reached = names
         recorder.crossings.passed(roots, stack, recorder.owners_by_tensor, names)
         recorder.passed(roots, stack)

@@ -143,7 +143,7 @@ class Listening:
         if not distributed.is_available():
             return
         ranks = self._recorder.ranks
-        ran = self._listener("DistributedDataParallel", lambda args, kwargs: ranks.ran(args[0]), _nothing, _nothing)
+        ran = self._listener("DistributedDataParallel", self._ran, _nothing, _nothing)
         self._hooks.listen(DistributedDataParallel, "forward", ran)
         leaving = self._listener(
             "the other ranks", lambda args, kwargs: ranks.leaves(*args, **kwargs), _nothing, _nothing
@@ -151,13 +151,27 @@ class Listening:
         for owner in (distributed, distributed.distributed_c10d):
             self._hooks.listen(owner, "destroy_process_group", leaving)
 
+    def _ran(self, args: Any, kwargs: Any) -> None:
+        self._recorder.ranks.ran(args[0])
+        self._recorder.sharing.ran(args[0])
+
     def _to_schedulers(self) -> None:
-        schedules = Schedules(self._recorder)
+        schedules = Schedules(self._recorder, lambda owner: adopt(owner))
         self._hooks.listen(LRScheduler, "__init__", self._listener("LRScheduler", _owner, schedules.made, _nothing))
         again = ScheduleAgain(self._recorder, schedules)
         step = self._listener("LRScheduler.step", schedules.steps, schedules.stepped, schedules.fails, again=again)
-        for owner in defining(LRScheduler, "step"):
+        restored = self._listener("LRScheduler.load_state_dict", schedules.restores, _nothing, _nothing)
+        for owner in defining(LRScheduler, "load_state_dict"):
+            self._hooks.listen(owner, "load_state_dict", restored)
+        heard = defining(LRScheduler, "step")
+        for owner in heard:
             self._hooks.listen(owner, "step", step)
+
+        def adopt(owner: type) -> None:
+            for one in owner.__mro__:
+                if issubclass(one, LRScheduler) and one not in heard and callable(vars(one).get("step")):
+                    heard.append(one)
+                    self._hooks.listen(one, "step", step)
 
 
 def _owner(args: Any, kwargs: Any) -> Any:

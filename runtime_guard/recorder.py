@@ -36,10 +36,12 @@ from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
 from runtime_guard.questions import Questions
 from runtime_guard.roles import Early, Names, Owners, inner
+from runtime_guard.sharing import Sharing
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
 from runtime_guard.threads import Homes, Thread, calling_frame
 from runtime_guard.totals import Totals, kept_in
+from runtime_guard.turns import Turns
 from runtime_guard.violations import Violation, violation_of
 
 Stack = tuple[Site, ...]
@@ -83,9 +85,9 @@ class Recorder:
         self.makers, self.doubled = dict[str, Stack](), dict[str, dict[str, str]]()
         self.at_end: list[Callable[[], None]] = []
         self._first_scales: dict[Stack, object] = {}
-        self.owners, self.totals, self.precisions = Owners(), Totals(), Precisions()
+        self.owners, self.totals, self.precisions, self.turns = Owners(), Totals(), Precisions(), Turns()
         self.watches: dict[str, Watch] = {}
-        self.crossings, self.ranks = Crossings(), Ranks()
+        self.crossings, self.ranks, self.sharing = Crossings(), Ranks(), Sharing()
         self.homes, self.whole, self._stacks = Homes(), set[str](), set[Stack]()
         self._early: Early | None = None
 
@@ -302,11 +304,7 @@ class Recorder:
 
     def owners_by_tensor(self) -> dict[int, str]:
         """The optimizer of each parameter, by its identity; of those that several step, none."""
-        found: dict[int, str] = {}
-        for thing, name in self.optimizers.living():
-            for known in self.owners.ids(thing):
-                found[known] = name if found.get(known, name) == name else ""
-        return {known: name for known, name in found.items() if name}
+        return self.owners.by_tensor(self.optimizers.living())
 
     # --- gradients ----------------------------------------------------------------------------------------------------
 
@@ -356,6 +354,7 @@ class Recorder:
         if stack not in self._stacks:
             self._stacks.add(stack)
             self.training |= {self.sites.code_of.get(site) for site in self.sites.chain.get(stack, stack)}
+        self.turns.passed(self.sites.frames())
         roots = list(roots)
         for root in roots:
             if root.grad_fn is not None:
@@ -393,7 +392,8 @@ class Recorder:
         for told in self.at_end:
             told()
         over = self._gates.over({name: ledger.window.gate for name, ledger in self.state.ledgers.items()})
-        self.feed(Kind.END, stack=(Site("<end of the run>", 0),), detail={"over": over})
+        turned = self.turns.names(self.state.last, self.sites.chain)
+        self.feed(Kind.END, stack=(Site("<end of the run>", 0),), detail={"over": over, "turned": turned})
         for name, found in self._held.items():
             if not any(self.state.ledgers[other].window.steps for other in self._sharing(name)):
                 for violation in found:

@@ -108,6 +108,14 @@ class Owners:
         ids = self.ids(optimizer)
         return any(id(tensor) in ids for tensor in tensors)
 
+    def by_tensor(self, optimizers: Iterable[tuple[Any, str]]) -> dict[int, str]:
+        """The name of the optimizer of each tensor, by its identity; of those that several step, none."""
+        found: dict[int, str] = {}
+        for thing, name in optimizers:
+            for known in self.ids(thing):
+                found[known] = name if found.get(known, name) == name else ""
+        return {known: name for known, name in found.items() if name}
+
     def forget(self, optimizer: Any) -> None:
         """An object whose identity may belong to another one now."""
         self._ids.pop(id(optimizer), None)

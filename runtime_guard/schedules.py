@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from torch.optim import lr_scheduler
+
 from amplint.protocol.events import Kind
+from amplint.protocol.state import State
 from runtime_guard.recorder import Recorder
 
 
 class Schedules:
     """The listeners at schedulers. Steps that torch makes itself (the first, those of children) are left out."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+    def __init__(self, recorder: Recorder, adopt: Callable[[type], None]) -> None:
+        self._recorder, self._adopt = recorder, adopt
 
     def made(self, scheduler: Any, result: Any) -> None:
-        """A new scheduler."""
+        """A new scheduler, perhaps of a class that was not there when the guard began."""
         if scheduler is not None:
+            self._adopt(type(scheduler))
             self._recorder.scheduler(scheduler, made=True)
 
     def steps(self, args: Any, kwargs: Any) -> Any:
         """The learning rates before the step; None where the step is not the user's, or sets an absolute position."""
         scheduler, inside = args[0], self._recorder.thread.inside
         inside["schedule"] += 1
-        by_torch = self._recorder.sites.caller_file().endswith("lr_scheduler.py")
+        by_torch = self._recorder.sites.caller_file() == lr_scheduler.__file__
         if inside["schedule"] > 1 or by_torch or getattr(scheduler, "_is_initial", False):
             return ("schedule", None, None)
         self._recorder.look()
         name, optimizer = self._recorder.scheduler(scheduler)
         kind, count = self._recorder.course.counted.schedulers[name]
         self._recorder.course.counted.schedulers[name] = (kind, count + 1)
-        if len(args) > 1 or kwargs:
+        if any(given is not None for given in (*args[1:], *kwargs.values())):
             self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
             return ("schedule", None, None)
         return ("schedule", (name, optimizer), rates_of(scheduler))
@@ -51,9 +57,23 @@ class Schedules:
         if token is not None:
             self._recorder.thread.inside["schedule"] -= 1
 
+    def restores(self, args: Any, kwargs: Any) -> None:
+        """A schedule goes on from a checkpoint: how often one that is made there steps says nothing of its horizon."""
+        name = self._recorder.schedulers.of(args[0])
+        if name is not None:
+            _forget_horizons(self._recorder.state, name)
+
     def now(self, name: str) -> list[float] | None:
         """The learning rates that a scheduler has set."""
         return next((rates_of(thing) for thing, known in self._recorder.schedulers.living() if known == name), None)
+
+
+def _forget_horizons(state: State, name: str) -> None:
+    """Neither the schedule that goes on from a checkpoint nor those that were made at its place step through all."""
+    made = state.last[name][Kind.CREATE].site
+    for other in state.cadences:
+        if state.last[other][Kind.CREATE].site == made:
+            state.cadences[other] = replace(state.cadences[other], horizon=None)
 
 
 def rates_of(scheduler: Any) -> list[float] | None:

@@ -173,7 +173,9 @@ class Scaling(Calls):
             return None
         recorder.look()
         token: list[Moment] = []
-        recorder.feed(Kind.UPDATE, scaler=recorder.scaler(scaler), token=token)
+        checked = any(state["found_inf_per_device"] for state in scaler._per_optimizer_states.values())
+        detail = {} if checked else {"refused": "yes"}
+        recorder.feed(Kind.UPDATE, scaler=recorder.scaler(scaler), token=token, detail=detail)
         return scaler, token
 
     def updated(self, token: Any, result: Any) -> None:

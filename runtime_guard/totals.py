@@ -1,8 +1,8 @@
-"""Running totals that keep the graphs of losses which were back-propagated long ago.
+"""Running totals, and lists, that keep the graphs of losses which were back-propagated long ago.
 
 A token is left in the metadata of the nodes that a backward began at; it lives as long as they do. When many of them
-are alive, somebody keeps them: then the user's variables are looked at, once in a while, for the sum that does, and the
-source for the statement that adds to it. Nothing is kept alive, and no value is read.
+are alive, somebody keeps them: then the user's variables are looked at, once in a while, for the sum or the list that
+does, and the source for the statement that adds to it. Nothing is kept alive, and no value is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ _MARK = "runtime_guard.alive"
 _FIRST_LOOK = 8
 _MANY = 5
 _NODES = 512
-_Grown = ast.AugAssign | ast.Assign
+_ATTRIBUTES = 200
+_LONG = 64
+"""So many of the last entries of a list are looked at."""
+_Grown = ast.AugAssign | ast.Assign | ast.Expr
+_FACTORS = frozenset({"MulBackward0", "DivBackward0", "NegBackward0", "AddBackward0", "ToCopyBackward0"})
+_PARTS = 12
+"""So many operations between a loss and what is back-propagated are gone through."""
 
 
 class _Token:
@@ -65,8 +71,7 @@ class Totals:
         token = _Token()
         for root in roots:
             if root.grad_fn is not None:
-                for node in (root.grad_fn, *(inner for inner, _ in root.grad_fn.next_functions if inner is not None)):
-                    metadata_of(node).setdefault(_MARK, token)
+                _mark(root.grad_fn, token)
         self._alive.append(weakref.ref(token))
         if len(self._alive) < self._look:
             return False
@@ -75,23 +80,67 @@ class Totals:
         return len(self._alive) > _MANY
 
 
+def _mark(root: Any, token: _Token) -> None:
+    """Leaves a token with what was back-propagated, and with the losses that it was made of."""
+    waiting = [root]
+    for _ in range(_PARTS):
+        if not waiting:
+            return
+        node = waiting.pop()
+        metadata_of(node).setdefault(_MARK, token)
+        if node.name() in _FACTORS or node is root:
+            waiting += [inner for inner, _ in node.next_functions if inner is not None]
+
+
 def kept_in(frames: Sequence[FrameType]) -> Iterator[Kept]:
     """The totals among the variables of some frames."""
+    asked: set[int] = set()
     for frame in frames:
         for name, value in variables(frame).items():
-            held = max(map(_held, _tensors(value)), default=0)
-            place = _grown(frame, name) if held > 2 else None
-            if place is not None:
-                node, bounded = place
-                shown = ast.unparse(node.target if isinstance(node, ast.AugAssign) else node.targets[0])
-                columns = node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
-                yield Kept(shown, Site(frame.f_code.co_filename, node.lineno, *columns), held, bounded)
+            if (held := _in(value)) > 2:
+                yield from _kept(frame.f_code.co_filename, _grown(frame, name), held)
+            if id(value) not in asked and (attributes := _attributes(value)):
+                asked.add(id(value))
+                for attribute, inner in attributes.items():
+                    if (held := _in(inner)) > 2:
+                        yield from _kept(*_grown_by_methods(type(value), f"self.{attribute}"), held)
+
+
+def _kept(path: str, place: tuple[_Grown, bool] | None, held: int) -> Iterator[Kept]:
+    if place is not None:
+        node, bounded = place
+        columns = node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
+        yield Kept(_shown(node), Site(path, node.lineno, *columns), held, bounded)
+
+
+def _in(value: Any) -> int:
+    """How many losses that were back-propagated are in a sum, a dict of sums, or a list."""
+    return _listed(value) if type(value) is list else max(map(_held, _tensors(value)), default=0)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """What an object of a class of the user's holds; nothing for one that holds very much."""
+    owner = type(value).__module__.partition(".")[0]
+    held = getattr(value, "__dict__", None) if owner not in ("builtins", "torch", "numpy") else None
+    return dict(held) if type(held) is dict and len(held) <= _ATTRIBUTES else {}
+
+
+def _shown(node: _Grown) -> str:
+    """How what grows is called."""
+    if isinstance(node, ast.Expr):
+        return ast.unparse(node.value.func.value)  # type: ignore[attr-defined]
+    return ast.unparse(node.target if isinstance(node, ast.AugAssign) else node.targets[0])
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    """A single number, or those in a dict, or among the attributes of an object that is called `self`."""
+    """A single number with a graph, or those in a dict."""
     values = value.values() if type(value) is dict else (value,)
     return [item for item in values if type(item) is Tensor and item.grad_fn is not None and item.numel() == 1]
+
+
+def _listed(values: list[Any]) -> int:
+    """How many losses that were back-propagated are in a list, one each."""
+    return sum(map(bool, map(_held, [one for value in values[-_LONG:] for one in _tensors(value)])))
 
 
 def _held(total: Tensor) -> int:
@@ -110,13 +159,39 @@ def _held(total: Tensor) -> int:
 
 def _grown(frame: FrameType, name: str) -> tuple[_Grown, bool] | None:
     """The statement in a frame's source that adds to a variable, and whether its innermost loop sets that anew."""
-    lines = linecache.getlines(frame.f_code.co_filename)
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError, RecursionError):
+    tree = _tree(frame.f_code.co_filename)
+    if tree is None:
         return None
     first = frame.f_code.co_firstlineno
     return _grown_in(tree.body, name, ()) if frame.f_code.co_name == "<module>" else _in_function(tree, first, name)
+
+
+def _tree(path: str) -> ast.Module | None:
+    try:
+        return ast.parse("".join(linecache.getlines(path)))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _grown_by_methods(owner: type, name: str) -> tuple[str, tuple[_Grown, bool] | None]:
+    """The file and statement in which a class adds to an attribute, and whether one of its methods sets that anew."""
+    for one in owner.__mro__:
+        for method in vars(one).values():
+            path = getattr(getattr(method, "__code__", None), "co_filename", None)
+            tree = _tree(path) if path is not None else None
+            for node in ast.walk(tree) if tree is not None else ():
+                if isinstance(node, _Grown) and _adds_to(node, name):
+                    return path, (node, _set_anew_by(tree, name))
+            if tree is not None:
+                break
+    return "", None
+
+
+def _set_anew_by(tree: ast.AST | None, name: str) -> bool:
+    """Whether a method that does not make the object sets its attribute anew."""
+    methods = [node for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.FunctionDef)]
+    late = [method for method in methods if method.name != "__init__"]
+    return any(_sets_anew(node, name) for method in late for node in ast.walk(method))
 
 
 def _in_function(tree: ast.Module, first: int, name: str) -> tuple[_Grown, bool] | None:
@@ -130,7 +205,7 @@ def _in_function(tree: ast.Module, first: int, name: str) -> tuple[_Grown, bool]
 
 def _grown_in(body: Iterable[ast.stmt], name: str, loop: Sequence[ast.stmt]) -> tuple[_Grown, bool] | None:
     for node in body:
-        if isinstance(node, ast.AugAssign | ast.Assign) and _adds_to(node, name):
+        if isinstance(node, _Grown) and _adds_to(node, name):
             return node, any(_sets_anew(other, name) for statement in loop for other in ast.walk(statement))
         inner = node.body if isinstance(node, ast.For | ast.While) else loop
         for block in ("body", "orelse", "finalbody"):
@@ -143,12 +218,17 @@ def _grown_in(body: Iterable[ast.stmt], name: str, loop: Sequence[ast.stmt]) -> 
 def _called(node: ast.expr, name: str) -> bool:
     while isinstance(node, ast.Subscript):
         node = node.value
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}" == name
     return isinstance(node, ast.Name) and node.id == name
 
 
 def _adds_to(node: _Grown, name: str) -> bool:
     if isinstance(node, ast.AugAssign):
         return isinstance(node.op, ast.Add) and _called(node.target, name)
+    if isinstance(node, ast.Expr):
+        call = node.value.func if isinstance(node.value, ast.Call) else None
+        return isinstance(call, ast.Attribute) and call.attr == "append" and _called(call.value, name)
     value = node.value
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add) or not _called(node.targets[0], name):
         return False
@@ -156,6 +236,11 @@ def _adds_to(node: _Grown, name: str) -> bool:
 
 
 def _sets_anew(node: ast.AST, name: str) -> bool:
-    if not isinstance(node, ast.Assign) or not any(_called(target, name) for target in node.targets):
+    if isinstance(node, ast.Call):
+        cleared = isinstance(node.func, ast.Attribute) and node.func.attr == "clear"
+        return cleared and _called(node.func.value, name)  # type: ignore[attr-defined]
+    targets = node.targets if isinstance(node, ast.Assign) else ()
+    every = [one for target in targets for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    if not isinstance(node, ast.Assign) or not any(_called(target, name) for target in every):
         return False
-    return not any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node.value))
+    return not any(isinstance(part, ast.expr) and _called(part, name) for part in ast.walk(node.value))

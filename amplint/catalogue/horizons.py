@@ -68,7 +68,13 @@ def per_batch_though_in_epochs(moment: Moment) -> bool:
     cadence = moment.cadence
     if EPOCHS in (cadence.pace or ()):
         return False  # and an epoch may hold a single update
-    return cadence.meant == EPOCHS and steps_in(cadence) in (MICRO_BATCHES, UPDATES) and cadence.passed[2] > 1
+    again = cadence.passed[2] > 1 or moment.name in _begun_anew(moment)
+    return cadence.meant == EPOCHS and steps_in(cadence) in (MICRO_BATCHES, UPDATES) and again
+
+
+def _begun_anew(moment: Moment) -> list[str]:
+    """What has stepped in a loop over batches that was gone through more than once, as the loops of a run show."""
+    return moment.event.detail.get("turned", "").split()
 
 
 def never_stepped(moment: Moment) -> bool:
@@ -78,7 +84,8 @@ def never_stepped(moment: Moment) -> bool:
         return False
     constant = cadence.schedule == "LambdaLR" and cadence.meant is None  # as far as anybody knows
     still = cadence.cadence_steps + cadence.told == 0 and not constant
-    return still and (cadence.updates >= 100 or (cadence.updates >= 8 and cadence.passed[2] > 1))
+    again = cadence.passed[2] > 1 or bool(_begun_anew(moment))
+    return still and (cadence.updates >= 100 or (cadence.updates >= 8 and again))
 
 
 def after_a_skipped_step(moment: Moment) -> bool:

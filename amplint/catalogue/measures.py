@@ -105,9 +105,14 @@ def _batch_size(main: TermReading, moment: Moment) -> dict[str, str] | None:
     divisor = _whole(_divisor(main))
     if divisor is None or divisor == len(main.weights) or not _settled(moment):
         return None
-    if any(rows != divisor for rows in main.rows):
+    if any(rows != divisor for rows in main.rows) or not _divided_by(main, divisor):
         return None
     return {"what": f"the batch size, {divisor}", "sum": f"{main.weight_sum:.3g}"}
+
+
+def _divided_by(main: TermReading, divisor: int) -> bool:
+    """Whether a number is one that every loss was divided by, and no product of others."""
+    return all(not by or any(isclose(one, divisor, rel_tol=_CLOSE) for one in by) for by in main.divisors)
 
 
 def _epoch(main: TermReading, moment: Moment) -> dict[str, str] | None:
@@ -116,7 +121,7 @@ def _epoch(main: TermReading, moment: Moment) -> dict[str, str] | None:
     epochs = moment.ledger.window.lengths[:-1]
     if divisor is None or divisor == len(main.weights) or not _settled(moment) or not epochs:
         return None
-    if any(sum(lengths) != divisor for lengths in epochs):
+    if any(sum(lengths) != divisor for lengths in epochs) or not _divided_by(main, divisor):
         return None
     return {"what": f"the number of batches in an epoch, {divisor}", "sum": f"{main.weight_sum:.3g}"}
 

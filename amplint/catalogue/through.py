@@ -23,9 +23,12 @@ def by_hand(moment: Moment) -> bool:
 
 
 def crossed_by_hand(moment: Moment) -> bool:
-    """Whether the step, or the update before it, is the user's own; what a framework does is its own affair."""
+    """Whether the step, or the update before it, is the user's own; what a framework does is its own affair. An update
+    of another scaler, whose loss has only passed through on its way, does not matter to this one."""
     update = moment.last.get(Kind.UPDATE)
-    return by_hand(moment) or (update is not None and "through" not in update.detail)
+    if update is None or update.scaler != moment.event.scaler:
+        return False
+    return by_hand(moment) or "through" not in update.detail
 
 
 def bypassed(kind: Kind, due: str) -> Callable[[Moment], bool]:

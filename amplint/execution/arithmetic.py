@@ -149,7 +149,7 @@ def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
     if op in ("*", "/", "//"):
         found -= {"epochs"}  # so many of them, or a part: no number of epochs any more
     if op in ("/", "//"):
-        if found & {"batches", "samples"} and text_of(right) in run.batch_sizes:
+        if found & {"batches", "samples"} and text_of(right) in run.batch_sizes and not windows[1]:
             return found - {"samples"} | {"batches"}
         found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
     if op == "*" and any(windows):

@@ -109,10 +109,22 @@ def _optimizer(
 
             invoke(run, closure, [], {}, at)
         run.emit(Kind.STEP, at, owner)
+        _after_step(run, owner, at)
+    elif name in _STEP_HOOKS:
+        owner.hooked = True
     elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at, owner)
     owner.whole = owner.whole and name != "add_param_group"
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
+
+
+_STEP_HOOKS = frozenset({"register_step_pre_hook", "register_step_post_hook"})
+
+
+def _after_step(run: Run, owner: Optimizer | None, at: ir.Span) -> None:
+    """What hooks of the user's do around a step is not followed: they may clip, and zero the gradients."""
+    if owner is not None and owner.hooked:
+        run.emit(Kind.OPAQUE, at, owner)
 
 
 def _discards(run: Run) -> dict[str, str]:
@@ -142,10 +154,12 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     elif not enabled(run, owner):
         if name == "step":
             run.emit(Kind.STEP, at, optimizer)
+            _after_step(run, optimizer, at)
     elif name == "unscale_":
         run.emit(Kind.UNSCALE, at, optimizer, owner)
     elif name == "step":
         run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_stepping(owner, args, keywords))
+        _after_step(run, optimizer, at)
     elif name == "update":
         if not args and not keywords:
             run.emit(Kind.UPDATE, at, None, owner)

@@ -137,7 +137,8 @@ class Loss:
 
 @dataclass(eq=False)
 class Optimizer:
-    """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`."""
+    """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`;
+    `hooked`: hooks of the user's run around its steps."""
 
     key: str
     algorithm: str | None = None
@@ -145,6 +146,7 @@ class Optimizer:
     governed: bool = False
     precision: Precision = Precision.UNKNOWN
     whole: bool = False
+    hooked: bool = False
 
 
 @dataclass(eq=False)

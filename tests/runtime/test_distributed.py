@@ -13,12 +13,55 @@ from tests.runtime.ranks import WORLD, ports, run_all
 
 TOGETHER = ("ranks-disagree", "local-token-normalization")
 PAGES = {f"{name}-{number}": one for name in TOGETHER for number, one in enumerate(examples(RULES[name].page), 1)}
+SYNCED = """\
+from contextlib import nullcontext
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(nn.Linear(4, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = [(torch.randn(8, 4), torch.randn(8, 3)) for _ in range(8)]
+for i, (x, y) in enumerate(loader):
+    boundary = (i + 1) % 4 == 0
+    with {forward}:
+        out = model(x)
+    with {backward}:
+        loss = nn.functional.mse_loss(out, y) / 4
+        loss.backward()
+    if boundary:
+        optimizer.step()
+        optimizer.zero_grad()
+dist.destroy_process_group()
+"""
+NEVER, RIGHT, INVERTED = (
+    "nullcontext()",
+    "nullcontext() if boundary else model.no_sync()",
+    "model.no_sync() if boundary else nullcontext()",
+)
+SYNCS = {
+    "right": (RIGHT, RIGHT, []),
+    "right at the forward, which decides": (RIGHT, NEVER, []),
+    "never": (NEVER, NEVER, ["18: missing-no-sync"]),
+    "inverted": (INVERTED, INVERTED, ["18: no-sync-on-boundary"]),
+    "too late": (NEVER, RIGHT, ["18: forward-outside-no-sync"]),
+}
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     """What each rank's guard says of each program."""
-    return run_all({name: one.source for name, one in PAGES.items()}, tmp_path_factory.mktemp("ranks"))
+    synced = {name: SYNCED.format(forward=one, backward=other) for name, (one, other, _) in SYNCS.items()}
+    return run_all({name: one.source for name, one in PAGES.items()} | synced, tmp_path_factory.mktemp("ranks"))
+
+
+@pytest.mark.parametrize("name", SYNCS)
+def test_every_rank_says_what_becomes_of_its_gradients(told, name):
+    for one in told[name]:
+        assert one["found"] == SYNCS[name][2], one
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))

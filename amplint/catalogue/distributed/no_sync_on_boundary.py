@@ -88,4 +88,5 @@ RULE = Rule(
     when=(Condition(STEPS, local=True),),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "each rank steps with its own gradients here"),),
+    hides=("missing-no-sync",),
 )

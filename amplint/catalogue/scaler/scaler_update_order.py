@@ -70,13 +70,17 @@ from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.events import Kind
+from amplint.protocol.ledger import Grads
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="`scaler.update()` runs before the step that these gradients belong to: they are divided by a scale that "
     "is not the one they were multiplied by, and an overflow is looked for too late",
     advice="call `scaler.update()` after the last `scaler.step()` of the iteration",
-    when=(Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True, also=crossed_by_hand),),
+    when=(
+        Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True, also=crossed_by_hand),
+        Condition(Kind.UPDATE, grads=Grads.SCALED, used=False, also=lambda moment: "refused" in moment.event.detail),
+    ),
     place=Kind.UPDATE,
     hides=("missing-scaler-update", "unscaled-backward", "unscale-after-step"),
     because=(
