@@ -177,8 +177,8 @@ def _grown_by_methods(owner: type, name: str) -> tuple[str, tuple[_Grown, bool] 
     """The file and statement in which a class adds to an attribute, and whether one of its methods sets that anew."""
     for one in owner.__mro__:
         for method in vars(one).values():
-            path = getattr(getattr(method, "__code__", None), "co_filename", None)
-            tree = _tree(path) if path is not None else None
+            path = str(getattr(getattr(method, "__code__", None), "co_filename", ""))
+            tree = _tree(path) if path else None
             for node in ast.walk(tree) if tree is not None else ():
                 if isinstance(node, _Grown) and _adds_to(node, name):
                     return path, (node, _set_anew_by(tree, name))
