@@ -76,13 +76,21 @@ from amplint.catalogue.amounts import at_least
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.ranks import Sync
+from amplint.protocol.state import Moment
+
+
+def _foreseen(moment: Moment) -> bool:
+    """Whether it is known at the forward that the window ends: not where the batches themselves decide."""
+    gate = moment.event.gate or moment.ledger.window.gate
+    return gate is None or gate.length is not None
+
 
 RULE = Rule(
     tier=Tier.WARNING,
     message="gradients are all-reduced over the ranks on every micro-step, though they are used once per window: "
     "the numbers are right, the rest of the communication is waste",
     advice="run all micro-steps but the last of each window in `model.no_sync()`, forward and backward",
-    when=(Condition(STEPS, reductions=at_least(2)),),
+    when=(Condition(STEPS, reductions=at_least(2), also=_foreseen),),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the window is stepped here"),),
     refuted_by=lambda event: event.sync in (Sync.LOCAL, Sync.TOO_LATE),
