@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -126,7 +127,7 @@ class _Reading:
 
 def _read(text: str, filename: str, taught: Teaching) -> _Reading | None:
     """The program of a text; None if it holds no training step. The latest ones are kept. Raises Unparsable."""
-    place = (text, filename, *(dialect.program for dialect in taught))
+    place = (text, filename, os.getcwd(), *(dialect.program for dialect in taught))
     known = _READ.get(place)
     if known is not None and still_so(known.asked):
         heard_again(known.asked)
@@ -152,7 +153,7 @@ def _seeds(taught: Teaching) -> frozenset[str]:
 
 def _own(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     """What another file is told itself: the rules that are broken in it, and where."""
-    place = (filename, *(dialect.program for dialect in taught))
+    place = (filename, os.getcwd(), *(dialect.program for dialect in taught))
     kept = _OWN.get(place)
     if kept is not None and still_so(kept[0]):
         heard_again(kept[0])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.execution.grown import IRRELEVANT, LINES, NEUTRAL, loops, renamed, told
 
-some = settings(max_examples=25, deadline=None, database=None)
+some = settings(max_examples=12, deadline=None, database=None)
 EVERYTHING = "model, criterion, optimizer, scaler, scheduler, loader, loss, i, x, y"
 
 

@@ -88,7 +88,7 @@ def is_python(text):
     return True
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=20, deadline=None, database=None)
 @given(wrecks())
 def test_what_is_left_of_a_program_is_judged_and_does_not_crash(text):
     if is_python(text):
@@ -96,7 +96,7 @@ def test_what_is_left_of_a_program_is_judged_and_does_not_crash(text):
         assert all(isinstance(finding, Finding) and 1 <= finding.place.row <= text.count("\n") + 1 for finding in found)
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=20, deadline=None, database=None)
 @given(st.sampled_from(FILES), st.data())
 def test_lines_of_a_file_that_are_lost_or_moved_do_not_crash_it(path, data):
     lines = path.read_text(encoding="utf-8").splitlines()

@@ -66,7 +66,7 @@ def loops(draw):
     return HEAD.replace("\n", end) + body + draw(st.sampled_from(["", end]))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(loops())
 def test_whatever_the_layout_one_line_is_added_and_none_is_touched(text):
     after, done = mended(text)

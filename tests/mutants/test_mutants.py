@@ -41,7 +41,7 @@ ALL = [
     for name, step in mutants(legal)
 ]
 STYLED = pytest.mark.parametrize("style", STYLES)
-SHARED = 8
+SHARED = 16
 """Each mutant is tried in the styles that say the same to the letter, and in one of so many of the others."""
 
 

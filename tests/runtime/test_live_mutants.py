@@ -14,7 +14,7 @@ from tests.runtime.live import guarded
 NOT_IN_TWO_EPOCHS = {"drop schedule"}  # the guard waits longer before it calls a scheduler forgotten
 ALL = [(window, name, step) for window, legal in LEGAL.items() for name, step in mutants(legal)]
 OTHERS = tuple(style for style in STYLES if style != "script")
-SHARE = 24  # every style runs each twenty-fourth mutant, and each begins at another one
+SHARE = 40  # every style runs each fortieth mutant, and each begins at another one
 CHOSEN = [("script", *one) for one in ALL]
 CHOSEN += [(style, *one) for at, style in enumerate(OTHERS) for one in ALL[at::SHARE]]
 PARAMS = [pytest.param(*one, id=f"{one[0]}: {one[1]}: {one[2]}") for one in CHOSEN]
