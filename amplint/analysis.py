@@ -34,7 +34,7 @@ from amplint.lower.prune import program_of
 from amplint.lower.replaced_scalers import replaced_scalers
 from amplint.lower.sharded_models import may_hold, sharded_clips
 from amplint.lower.statements import Statements
-from amplint.protocol.events import Site
+from amplint.protocol.events import Kind, Site
 from amplint.protocol.facts import SHARDED_CLIP
 from amplint.protocol.scene import Scene
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
@@ -296,7 +296,8 @@ def _trace(run: Run, entry: Entry) -> Trace:
     def chosen(origin: Origin) -> frozenset[str]:
         return frozenset(decision.key for decision in run.decisions.values() if decision.origin is origin)
 
-    return Trace(run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not entry.complete)
+    cut = not run.events or run.events[-1].kind is not Kind.END
+    return Trace(run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not entry.complete, cut)
 
 
 def _finding(breach: Breach) -> Finding:

@@ -26,7 +26,8 @@ class Trace:
     """A run as the judge needs it: its events and its choices.
 
     `opaque`: choices about what code did that could not be followed. `data`: choices that depend on the batches.
-    `open`: what the gradients held before the first event is not known.
+    `open`: what the gradients held before the first event is not known. `cut`: the program itself, or a limit, ended
+    the run before its time.
     """
 
     events: Sequence[Event]
@@ -34,6 +35,7 @@ class Trace:
     opaque: frozenset[str] = frozenset()
     data: frozenset[str] = frozenset()
     open: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,10 +174,15 @@ def _refuted(breach: Breach, trace: Trace, free: frozenset[str], runs: Sequence[
     for other, found in runs:
         if other is trace or any(other.choices.get(key, value) != value for key, value in known.items()):
             continue
-        reached = any(breach.site in _places(event) for event in other.events) and _counted(breach, other)
+        reached = _visits(breach, other.events) and _counted(breach, other)
         if reached and all(one.key != breach.key for one in found):
             return True
     return False
+
+
+def _visits(breach: Breach, events: Iterable[Event]) -> int:
+    """How often a run comes to the place of a breach."""
+    return sum(breach.site in _places(event) for event in events)
 
 
 def _places(event: Event) -> tuple[Site, ...]:
@@ -184,5 +191,9 @@ def _places(event: Event) -> tuple[Site, ...]:
 
 
 def _counted(breach: Breach, other: Trace) -> bool:
-    """Whether the other run steps at all: one that never does says nothing about a step."""
+    """Whether the other run steps at all, and goes on for as long as it took the mistake to show: what an exception has
+    ended earlier says nothing."""
+    if other.cut and breach.shown is not None:
+        shown = breach.shown
+        return _steps(other) and _visits(breach, other.events) >= _visits(breach, shown.events[: shown.at + 1])
     return _steps(other)

@@ -192,3 +192,19 @@ class TestAssumptions:
     def test_what_is_wrong_in_every_run_depends_on_nothing(self):
         (breach,) = breaches([Trace(WRONG, {"use_x": True})])
         assert breach.assumed == ()
+
+
+class TestExceptions:
+    """A run that an exception ends."""
+
+    def told(self, other, **parts):
+        rule = Rule(Tier.ERROR, "", "", when=(Condition(Kind.CLIP, clipped=True),), id="clipped-twice")
+        twice = Trace([BACK, CLIP, CLIP, STEP], {"nan": False}, data=frozenset({"nan"}))
+        return rows([twice, Trace(other, {"nan": True}, data=frozenset({"nan"}), **parts)], rule)
+
+    def test_one_that_ends_before_a_mistake_could_show_does_not_refute_it(self):
+        assert self.told([BACK, CLIP, STEP], cut=True) == [("clipped-twice", 2)]
+
+    def test_one_that_goes_on_without_the_mistake_does(self):
+        assert self.told([BACK, CLIP, STEP]) == []
+        assert self.told([BACK, CLIP, STEP, ZERO, BACK, CLIP, STEP], cut=True) == []
