@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 WORLD = 2
+SECONDS = 120.0  # far more than all programs need
 _BEGIN = 'init_process_group("gloo")'
+_KEPT: list[dict[str, Any]] = []
+"""What the programs have made. torch 2.13 joins gloo's threads in the destructor of a reducer while it holds the
+interpreter's lock, and such a thread may be waiting for it: nothing is destroyed before the process ends."""
 
 
 def run_all(programs: dict[str, str], folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """What the guard of each rank has to say of each program: rows and rules, ranks, what was not covered."""
+    """What the guard of each rank has to say of each program: rows and rules, ranks, what was not covered.
+
+    Raises TimeoutError when a rank does not end.
+    """
     from torch.multiprocessing import spawn
 
     ported = {name: (source, port) for (name, source), port in zip(programs.items(), ports(len(programs)), strict=True)}
     (folder / "programs.json").write_text(json.dumps(ported), encoding="utf-8")
-    spawn(_work, args=(str(folder),), nprocs=WORLD)
+    ranks = spawn(_work, args=(str(folder),), nprocs=WORLD, join=False)
+    end = time.monotonic() + SECONDS
+    while not ranks.join(timeout=1.0):
+        if time.monotonic() > end:
+            for process in ranks.processes:
+                process.kill()
+            raise TimeoutError(f"a rank has not ended after {SECONDS:.0f} s")
     told = [json.loads((folder / f"told-{rank}.json").read_text(encoding="utf-8")) for rank in range(WORLD)]
     return {name: [one[name] for one in told] for name in programs}
 
@@ -40,6 +55,7 @@ def _work(rank: int, folder: str) -> None:
     programs = json.loads((here / "programs.json").read_text(encoding="utf-8"))
     told = {name: _guarded(source, name, port, rank, here) for name, (source, port) in programs.items()}
     (here / f"told-{rank}.json").write_text(json.dumps(told), encoding="utf-8")
+    os._exit(0)
 
 
 def _guarded(source: str, name: str, port: int, rank: int, folder: Path) -> dict[str, Any]:
@@ -51,8 +67,9 @@ def _guarded(source: str, name: str, port: int, rank: int, folder: Path) -> dict
     file.write_text(text, encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        _KEPT.append({"__name__": "__main__"})
         with guard(mode="record") as found:
-            exec(compile(text, str(file), "exec"), {"__name__": "__main__"})
+            exec(compile(text, str(file), "exec"), _KEPT[-1])
     report = found.report()
     return {
         "found": [f"{one['site']['line']}: {one['code']}" for one in report["violations"]],
