@@ -39,14 +39,25 @@ def lines_of(text: str) -> list[str]:
 
 def plain(cell: str) -> list[Moved]:
     """The cell, as many lines, in plain Python. What is not IPython's stays as it is, Python or not."""
-    lines = lines_of(cell)
+    lines, indents = _without_indent(lines_of(cell))
     first = next((at for at, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), 0)
     while first < len(lines) and (magic := _CELL_MAGIC.match(lines[first])):
         if magic[1] not in _RUN_HERE:
             return [("", 0) for _ in lines]
         lines[first] = ""
         first += 1
-    return list(_statements(lines))
+    return [(line, shift + indent) for (line, shift), indent in zip(_statements(lines), indents, strict=True)]
+
+
+def _without_indent(lines: Sequence[str]) -> tuple[list[str], list[int]]:
+    """The lines without the indentation of the first one that is not empty, and how long it was on each.
+
+    IPython takes it off every line that begins with it, since 9.18 off all lines or none (`leading_indent`).
+    """
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    lengths = [len(indent) * line.startswith(indent) for line in lines]
+    return [line[length:] for line, length in zip(lines, lengths, strict=True)], lengths
 
 
 def _statements(lines: Sequence[str]) -> Iterator[Moved]:

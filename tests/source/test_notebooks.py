@@ -66,6 +66,8 @@ def test_a_file_without_cells_keeps_its_places():
         ("/f 1 2\n,f a b\n;f a b\nx = 1", "pass\npass\npass\nx = 1"),
         ("plt.plot(x);\n%ls", "plt.plot(x);\npass"),
         ("x = [\n!ls", "x = [\n!ls"),
+        ("\n  # words\n  x = 1\n\n  for y in x:\n    f(y)\n", "\n# words\nx = 1\n\nfor y in x:\n  f(y)\n"),
+        ("    %%time\n    x = 1\ny = 2", "\nx = 1\ny = 2"),
     ],
 )
 def test_a_cell_of_ipython_in_plain_python(cell, expected):
@@ -75,7 +77,14 @@ def test_a_cell_of_ipython_in_plain_python(cell, expected):
 
 
 def test_columns_of_what_a_magic_runs_are_known():
-    assert plain("    %time  train()") == [("    train()", 7)]
+    assert plain("if x:\n    %time  train()") == [("if x:", 0), ("    train()", 7)]
+
+
+def test_columns_of_a_cell_that_is_indented_are_known():
+    script = notebook_of(notebook("  x = 1\n  %time  f(x)"))
+    assert (script.text, script.broken) == ("x = 1\nf(x)\n", ())
+    assert script.place(Place(1, 1, 1, 2)) == Place(1, 3, 1, 4, 1)
+    assert script.place(Place(2, 1, 2, 5)) == Place(2, 10, 2, 14, 1)
 
 
 @pytest.mark.parametrize(
