@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -45,10 +45,15 @@ def _member(code: Code, region: cst.With, inner: cst.CSTNode) -> Statement | Non
     if not isinstance(region.body, cst.IndentedBlock):
         return None
     for line in region.body.body:
-        for one in line.body if isinstance(line, cst.SimpleStatementLine) else [line]:
+        for one in _statements(line):
             if code.inside(inner, one):
                 return one if isinstance(one, Statement) else None
     return None
+
+
+def _statements(line: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    """The statements of what stands on a line, or the one that stands on several."""
+    return line.body if isinstance(line, cst.SimpleStatementLine) else [line]
 
 
 def _dedented(stage: Stage, region: cst.With, first: Statement) -> Iterator[list[Change]]:
@@ -79,7 +84,7 @@ def _needs_no_region(stage: Stage, statement: Statement) -> bool:
         branches = [statement.body, *([statement.orelse.body] if isinstance(statement.orelse, cst.Else) else [])]
         if isinstance(statement.orelse, cst.If):
             return False
-        inner = [one for branch in branches for line in branch.body for one in getattr(line, "body", [line])]
+        inner = [one for branch in branches for line in branch.body for one in _statements(line)]
         return all(isinstance(one, Statement) and _needs_no_region(stage, one) for one in inner)
     for event in stage.scene.events:
         if event.kind is Kind.CLIP and event.site.path == stage.path:

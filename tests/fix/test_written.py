@@ -186,3 +186,33 @@ def test_a_fix_is_written_so(name):
     assert done
     changed = unified_diff(source.splitlines(), after.script.text.splitlines(), "", "", lineterm="", n=0)
     assert [f"{line[0]} {line[1:]}" for line in changed if re.match("[+-][^+-]", line)] == expected
+
+
+INSIDE = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, scaler, report):
+    for step, (x, y) in enumerate(loader):
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = criterion(model(x), y)
+            scaler.scale(loss).backward()
+            if step % 10 == 0:
+                if step:
+                    print(loss.item())
+                ANYTHING
+            scaler.step(optimizer)
+            scaler.update()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "ends"),
+    [("pass", True), ("for part in report:\n                    part(loss)", False)],
+)
+def test_a_region_ends_where_nothing_that_follows_needs_it_however_deep_that_stands(inner, ends):
+    before, after, mends = mended(INSIDE.replace("ANYTHING", inner))
+    assert ("backward-in-autocast" in mends) is ends
+    assert ("\n        scaler.scale(loss)" in after.script.text) is ends
+    assert "\n            scaler.scale(loss)" in before.script.text
