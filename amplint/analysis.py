@@ -25,7 +25,7 @@ from amplint.flow.choices import all_runs
 from amplint.flow.home import brought_home
 from amplint.flow.judge import Breach, Trace, judge
 from amplint.flow.loop_places import extent, loop_places
-from amplint.flow.training_loops import LOOP_PARTS, Understood, understood
+from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
@@ -192,18 +192,22 @@ def loops_of(text: str, filename: str, taught: Teaching = ()) -> list[TrainingLo
         placed = loop_places(reading.played.program.body)  # what loops hold is known of a program, not of a text
         places = [(Site(filename, *extent(node)), function) for node, function in placed]
         found: dict[Site, Understood] = {}
+        inner: set[Site] = set()
         for at in range(len(reading.played.entries)):
             runs, complete = reading.played.runs(at)
-            for loop in understood([run.events for run in runs], places):
+            loops, parts = understood([run.events for run in runs], places)
+            inner |= parts
+            for loop in loops:
                 known = found.get(loop.site)
                 if known is None or len(loop.not_followed) < len(known.not_followed):
                     found[loop.site] = loop if complete else _cut(loop)
+    whole = [loop for site, loop in found.items() if loop.step != NONE or site not in inner]
     lost = [
         Understood(site, function, not_followed=((site, "no run of this program reached its backward"),))
         for site, function in places
-        if site not in found
+        if site not in found and site not in inner
     ]
-    return [_loop(filename, loop) for loop in sorted([*found.values(), *lost], key=lambda loop: loop.site)]
+    return [_loop(filename, loop) for loop in sorted([*whole, *lost], key=lambda loop: loop.site)]
 
 
 def _cut(loop: Understood) -> Understood:

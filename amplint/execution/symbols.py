@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from amplint.dialects.asked_losses import asks_for_mean
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
@@ -287,8 +288,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if is_model(run, func):
         ran = precision.of_forward(run, func)
         through, half = reach.through(run, func.text, [*args, *keywords.values()]), criteria.half(run, func)
-        if keywords.get("return_type") == "loss" and "loss_per_token" not in keywords:
-            return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))  # TransformerLens: a mean over tokens
+        if asks_for_mean(run.program.packages, keywords):
+            return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
         made = Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran)
         return replace(made, half=half, reach=through)
     values = (*args, *keywords.values())

@@ -374,12 +374,11 @@ class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
     `called`: the functions that another one calls, methods with a dot before their name. `libraries`: frameworks that
-    it uses. `losses`: names of what is back-propagated or scaled. `takes_gradients`: something may step, or use one.
-    `varying`: names that a loop over batches sets anew, not to a literal. `casts`: autocast is used outside the step.
-    `ranks`: what it does about other processes. `links`: file and name behind a public name, of `neighbours`. `quiet`
-    functions do nothing to what they are handed. `freezes`: parameters. `norms_used`: gradients', beyond a look.
-    `half`: where optimizers of float16 parameters are made. `parts`: pairs of models that may share some.
-    """
+    it uses; `packages`: all that it imports. `losses`: names of what is back-propagated or scaled. `varying`: names
+    that a loop over batches sets anew, not to a literal. `casts`: autocast is used outside the step. `takes_gradients`:
+    something may step, or use one. `ranks`: what it does about other processes. `links`: file and name behind a public
+    name, of `neighbours`. `quiet` functions do nothing to what they are handed. `freezes`: parameters. `norms_used`:
+    beyond a look. `half`: where optimizers of float16 parameters are made. `parts`: pairs of models that may share some."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -398,3 +397,4 @@ class Program:
     norms_used: bool = False
     half: frozenset[tuple[str, Span]] = frozenset()
     parts: frozenset[frozenset[str]] = frozenset()
+    packages: frozenset[str] = frozenset()

@@ -68,21 +68,45 @@ class _Window:
         return [*self.lead, *(event for part in self.micro_steps for event in part)]
 
 
-def understood(runs: Sequence[Sequence[Event]], loops: Sequence[tuple[Site, str]]) -> list[Understood]:
-    """The training loops of some runs from one entry; `loops` are places, each with the function around it."""
+def understood(
+    runs: Sequence[Sequence[Event]], loops: Sequence[tuple[Site, str]]
+) -> tuple[list[Understood], frozenset[Site]]:
+    """The training loops of some runs from one entry, and the loops whose backward is part of another one's step.
+
+    `loops` are places, each with the function around it.
+    """
+    places = [place for place, _ in loops]
+    owners = [_owners(run, places) for run in runs]
+    reached = {
+        place for run in runs for event in run if event.kind is Kind.BACKWARD for place in _around(event, places)
+    }
     found = []
     for site, function in loops:
-        mine = [[event for event in run if _innermost(event, loops) == site] for run in runs]
+        mine = [[event for event in run if own.get(id(event)) == site] for run, own in zip(runs, owners, strict=True)]
         richest = max(range(len(runs)), key=lambda number: len({(e.kind, e.site) for e in mine[number]}), default=None)
         if richest is not None and any(event.kind is Kind.BACKWARD for event in mine[richest]):
             found.append(_of(site, function, mine[richest], runs[richest], mine))
-    return found
+    return found, frozenset(reached - {loop.site for loop in found})
 
 
-def _innermost(event: Event, loops: Sequence[tuple[Site, str]]) -> Site | None:
-    """The smallest loop around an event, or around a call that led to it."""
-    around = [loop for loop, _ in loops for place in event.step_of_program if _holds(loop, place)]
-    return min(around, key=lambda loop: loop.end_row - loop.row, default=None)
+def _owners(run: Sequence[Event], places: Sequence[Site]) -> dict[int, Site]:
+    """The loop that each event of a run is part of: the innermost one that back-propagates and steps, else that goes
+    back."""
+    around = {id(event): _around(event, places) for event in run}
+    back = {place for event in run if event.kind is Kind.BACKWARD for place in around[id(event)]}
+    whole = back & {place for event in run if event.kind in STEPS for place in around[id(event)]}
+    return {
+        number: next((place for place in inner if place in whole), inner[0])
+        for number, inner in around.items()
+        if inner
+    }
+
+
+def _around(event: Event, places: Sequence[Site]) -> list[Site]:
+    """The loops around an event, or around a call that led to it, the innermost first."""
+    called = reversed(event.step_of_program)
+    every = [sorted((p for p in places if _holds(p, at)), key=lambda p: p.end_row - p.row) for at in called]
+    return list(dict.fromkeys(place for around in every for place in around))
 
 
 def _holds(loop: Site, place: Site) -> bool:
@@ -101,14 +125,14 @@ def _of(
         site,
         function,
         _length(window),
-        _divisor(events),
+        _divisor(events, len(window.micro_steps)),
         _scaler(events),
         cadence["clip"],
         cadence["step"],
         cadence["zero_grad"],
         cadence["scheduler"],
         _drawn(window),
-        _not_followed([event for found in all_runs for event in found]),
+        _not_followed([event for found in all_runs for event in found], len(window.micro_steps)),
     )
 
 
@@ -164,13 +188,16 @@ def _length(window: _Window) -> str:
     return gate.length if gate is not None and gate.length else UNKNOWN
 
 
-def _divisor(events: Iterable[Event]) -> str:
-    """By what the losses are divided, those that are known; else whether it is known that nothing divides them."""
+def _divisor(events: Iterable[Event], micro_steps: int) -> str:
+    """By what the losses are divided, those that are known; else whether it is known that nothing divides them.
+
+    A loss that is a window by itself has nothing to be divided by, whoever made it.
+    """
     found = [event for event in events if event.kind is Kind.BACKWARD]
     named = {event.detail["divisor"] for event in found if "divisor" in event.detail}
     if named:
         return ", ".join(sorted(named))
-    if any(event.weight is None for event in found):
+    if any(event.weight is None for event in found) and micro_steps > 1:
         return UNKNOWN
     odd = {str(1 / event.weight) for event in found if event.weight not in (None, 0, 1) and event.weight is not None}
     return ", ".join(sorted(odd)) or NONE
@@ -210,11 +237,13 @@ def _told(events: Iterable[Event]) -> list[str]:
     return [_WORDS[event.kind] for event in events if event.kind in _WORDS]
 
 
-def _not_followed(events: Iterable[Event]) -> tuple[tuple[Site, str], ...]:
+def _not_followed(events: Iterable[Event], micro_steps: int) -> tuple[tuple[Site, str], ...]:
+    """The places where something remains unknown; where a window is one micro-step, the weight of its loss need not be
+    known."""
     found: dict[tuple[Site, str], None] = {}
     for event in events:
         if event.kind is Kind.OPAQUE:
             found[event.site, "what this does to the gradients could not be followed"] = None
-        elif event.kind is Kind.BACKWARD and event.weight is None:
+        elif event.kind is Kind.BACKWARD and event.weight is None and micro_steps > 1 and "divisor" not in event.detail:
             found[event.site, "the weight of this loss could not be followed"] = None
     return tuple(sorted(found))

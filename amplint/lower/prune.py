@@ -66,7 +66,13 @@ def program_of(
         parts=parts(every, usage.methods),
         norms_used=computes_with_norms(every),
         half=frozenset() if around.libraries else _half({path: body, **taken.bodies}),
+        packages=frozenset(_packages(every)),
     )
+
+
+def _packages(body: Body) -> Iterable[str]:
+    nodes = (node for statement in body for node in walk(statement))
+    return (node.qualified.partition(".")[0] for node in nodes if isinstance(node, ir.Import))
 
 
 def _half(bodies: Mapping[str, Body]) -> frozenset[tuple[str, ir.Span]]:

@@ -116,19 +116,94 @@ def test_micro_steps_that_differ_are_told_apart():
 def test_what_was_not_followed_is_said_with_its_place():
     loop = only(
         """
-        for x, y in loader:
+        for i, (x, y) in enumerate(loader):
             loss = helper.compute(model, x, y)
             helper.scaled(loss).backward()
-            optimizer.step()
-            helper.after_step(optimizer)
-            optimizer.zero_grad()
+            if (i + 1) % args.accum == 0:
+                optimizer.step()
+                helper.after_step(optimizer)
+                optimizer.zero_grad()
         """
     )
     assert (loop.divisor, loop.scaler) == ("unknown", "unknown")
     assert [(place.row, why.partition(" could")[0]) for place, why in loop.not_followed] == [
         (9, "the weight of this loss"),
-        (11, "what this does to the gradients"),
+        (12, "what this does to the gradients"),
     ]
+
+
+def test_where_every_loss_is_stepped_with_there_is_nothing_to_divide_by_whoever_made_it():
+    loop = only(
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            helper.compute(model, x, y).backward()
+            optimizer.step()
+        """
+    )
+    assert (loop.window, loop.divisor, loop.not_followed) == ("1", "none", ())
+
+
+def test_a_loss_of_unknown_making_that_is_divided_by_the_window_has_its_divisor():
+    loop = only(
+        """
+        for i, (x, y) in enumerate(loader):
+            loss = helper.compute(model, x, y)
+            if args.accum > 1:
+                loss = loss / args.accum
+            loss.backward()
+            if (i + 1) % args.accum == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+        """
+    )
+    assert (loop.divisor, loop.not_followed) == ("args.accum", ())
+
+
+EPOCHS = (
+    HEAD.replace("helper", "helper, lines=()")
+    + """    for x, y in loader:
+        loss = criterion(model(x), y)
+        for line in lines:
+            print(line)
+            print(line, line)
+            print(line, line, line)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def run(args, model, loader, criterion, optimizer, scheduler):
+    for epoch in range(args.epochs):
+        train(args, model, loader, criterion, optimizer, None, scheduler, 1, None)
+        scheduler.step()
+"""
+)
+
+
+def test_a_loop_that_calls_another_one_is_not_the_training_loop_however_short_it_is():
+    found = loops_of(EPOCHS, "train.py")
+    assert [(loop.function, loop.place.row) for loop in found] == [("train", 6)]
+    assert found[0].drawn == "zero_grad backward step"
+
+
+def test_a_loop_whose_caller_steps_is_part_of_its_caller_s_window():
+    text = """\
+import torch
+
+class Trainer:
+    def fit(self):
+        while self.more():
+            self.optimizer.zero_grad()
+            self.forward_backward(self.batch)
+            self.optimizer.step()
+
+    def forward_backward(self, batch):
+        for x, y in batch.chunk(4):
+            (self.criterion(self.model(x), y) / 4).backward()
+"""
+    (loop,) = loops_of(text, "a.py")
+    assert (loop.function, loop.place.row, loop.drawn) == ("fit", 5, "zero_grad (backward) x N -> step")
 
 
 def test_a_loss_that_may_be_scaled_is_said():

@@ -1,0 +1,31 @@
+"""Losses that a model returns because an argument of its call asks for them.
+
+transformer_lens 2.16, `HookedTransformer.forward`: `return_type="loss"` gives the mean of the next tokens' cross
+entropy over the batch (`utils.lm_cross_entropy_loss`), `loss_per_token` one loss for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The argument that asks for a mean loss, its value, and the arguments that make another loss of it."""
+
+    argument: str
+    value: str
+    unless: frozenset[str]
+
+
+ASKED: Mapping[str, Asked] = {"transformer_lens": Asked("return_type", "loss", frozenset({"loss_per_token"}))}
+"""By the package whose models are asked."""
+
+
+def asks_for_mean(packages: Container[str], keywords: Mapping[str, object]) -> bool:
+    """Whether a call of a model, in a program that imports some packages, asks for a loss averaged over the batch."""
+    return any(
+        package in packages and keywords.get(asked.argument) == asked.value and asked.unless.isdisjoint(keywords)
+        for package, asked in ASKED.items()
+    )
