@@ -378,7 +378,7 @@ class Program:
     that a loop over batches sets anew, not to a literal. `casts`: autocast is used outside the step. `takes_gradients`:
     something may step, or use one. `ranks`: what it does about other processes. `links`: file and name behind a public
     name, of `neighbours`. `quiet` functions do nothing to what they are handed. `freezes`: parameters. `norms_used`:
-    beyond a look. `half`: where optimizers of float16 parameters are made. `parts`: pairs of models that may share some."""
+    beyond a look. `half`: where optimizers of float16 parameters are made. `parts`: pairs of models that share some."""
 
     path: str
     body: tuple[Stmt, ...]
