@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +29,7 @@ from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
+from amplint.lower.passing_on import passing_on
 from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
 from amplint.lower.replaced_scalers import replaced_scalers
@@ -107,6 +108,7 @@ class Played:
     def __init__(self, program: ir.Program, tail: int = 1) -> None:
         self.program, self.tail = program, tail
         self.entries = tuple(entries(program))
+        self._through = passing_on(program)
         self._runs: dict[int, tuple[list[Run], bool]] = {}
 
     def runs(self, at: int) -> tuple[list[Run], bool]:
@@ -114,6 +116,12 @@ class Played:
         if at not in self._runs:
             self._runs[at] = _runs_and_whether_all(self.program, self.entries[at], self.tail)
         return self._runs[at]
+
+    def has_run(self, at: int, executed: Set[int]) -> bool:
+        """Whether all that an entry does was done in other runs, by the functions that they executed."""
+        start = id(self.entries[at].function)
+        through = self._through.get(start)
+        return start in executed or (through is not None and through <= executed)
 
 
 @dataclass(frozen=True)
@@ -180,9 +188,10 @@ def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
         return frozenset()
 
 
-def loops_of(text: str, filename: str, taught: Teaching = ()) -> list[TrainingLoop]:
+def loops_of(text: str, filename: str, taught: Teaching = (), once: bool = False) -> list[TrainingLoop]:
     """The training loops of one file, by place; one whose backward no run reached is told as not followed.
 
+    What was not followed is tried from every entry; `once`: from those alone that findings are looked for from.
     Raises Unparsable, and Unreadable for code nested too deeply.
     """
     with _deep():
@@ -193,8 +202,13 @@ def loops_of(text: str, filename: str, taught: Teaching = ()) -> list[TrainingLo
         places = [(Site(filename, *extent(node)), function) for node, function in placed]
         found: dict[Site, Understood] = {}
         inner: set[Site] = set()
+        executed: set[int] = set()
         for at in range(len(reading.played.entries)):
+            followed = once or all(place in inner or _known(found.get(place)) for place, _ in places)
+            if followed and reading.played.has_run(at, executed):
+                continue
             runs, complete = reading.played.runs(at)
+            executed |= {function for run in runs for function in run.executed}
             loops, parts = understood([run.events for run in runs], places)
             inner |= parts
             for loop in loops:
@@ -210,10 +224,17 @@ def loops_of(text: str, filename: str, taught: Teaching = ()) -> list[TrainingLo
     return [_loop(filename, loop) for loop in sorted([*whole, *lost], key=lambda loop: loop.site)]
 
 
+_CUT = "there are more combinations of conditions than are tried"
+
+
 def _cut(loop: Understood) -> Understood:
     """A loop of a program with more combinations of conditions than are tried."""
-    why = "there are more combinations of conditions than are tried"
-    return replace(loop, not_followed=(*loop.not_followed, (loop.site, why)))
+    return replace(loop, not_followed=(*loop.not_followed, (loop.site, _CUT)))
+
+
+def _known(loop: Understood | None) -> bool:
+    """Whether all of a loop was followed, in as many runs as there are."""
+    return loop is not None and all(why == _CUT for _, why in loop.not_followed)
 
 
 def _loop(filename: str, loop: Understood) -> TrainingLoop:
@@ -273,7 +294,7 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
     found: dict[tuple[str, Site], Breach] = {}
     executed: set[int] = set()
     for at, entry in enumerate(played.entries):
-        if entry.function is not None and id(entry.function) in executed:
+        if played.has_run(at, executed):
             continue
         runs, _ = played.runs(at)
         for run in runs:

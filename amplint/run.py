@@ -255,7 +255,8 @@ def _mended(
         dialects = taught(settings.dialects)
         beneath = partial(all_findings_of, versions=settings.versions, taught=dialects)
         analyse = _chosen(analysis, settings)
-        reader = Reader(analyse, partial(loops_of, taught=dialects), beneath, Importers(others, analyse, beneath))
+        follow = partial(loops_of, taught=dialects, once=True)
+        reader = Reader(analyse, follow, beneath, Importers(others, analyse, beneath))
         done = mended(document, visible, reader, RULES, settings, not candidate.given)
     except Exception as fault:
         return _checked_file(script, visible(script, findings), analysed=True, crash=_told(fault))

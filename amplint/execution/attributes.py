@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
@@ -80,8 +79,7 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
     governed = owner.governed or owner.name in _FRAMEWORKS
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in _KEEPS_DTYPE, reach.kept(owner, name)
-    made = Symbol(text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran)
-    return replace(made, half=half, reach=through)
+    return Symbol(text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran, half=half, reach=through)
 
 
 def write(run: Run, owner: Value, name: str, value: Value) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 
 from amplint.dialects.dialect import Role
@@ -48,6 +48,7 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.protocol.events import Gate
+from amplint.protocol.values import with_changes
 
 Arguments = list[Value]
 Keywords = dict[str, Value]
@@ -259,7 +260,7 @@ def _present(param: ir.Param, value: Value) -> Value:
     """What a batch holds is there, if it is handed over for a parameter that is None by default."""
     optional = isinstance(param.default, ir.Const) and param.default.value is None
     computed = isinstance(value, Symbol) and value.origin is Origin.DATA
-    return replace(value, present=True) if optional and computed else value
+    return with_changes(value, present=True) if optional and computed else value
 
 
 def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> None:
@@ -294,7 +295,7 @@ def _rest(param: ir.Param, plain: list[ir.Param], keywords: Keywords) -> Value:
 def _passed_on(run: Run, value: Value, at: ir.Span) -> Value:
     """A window's truth that is passed to a function remembers the call that carries it."""
     if isinstance(value, Gated) and value.site is None:
-        return replace(value, site=run.site(at))
+        return with_changes(value, site=run.site(at))
     return value
 
 

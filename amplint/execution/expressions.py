@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +27,8 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.protocol.ranks import Wrapper
+from amplint.protocol.values import with_changes
 
 _BUILTINS = frozenset(
     """abs all any bool dict enumerate filter float getattr hasattr int isinstance iter len list map max min next open
@@ -80,8 +81,7 @@ def element(owner: Value, index: str) -> Value:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
         text = f"{owner.text}[{index}]"
-        made = Symbol(text, owner.origin, forward=owner.forward, governed=owner.governed, ran=owner.ran)
-        return replace(made, half=owner.half, reach=owner.reach)
+        return with_changes(owner, text=text, offset=0, tags=frozenset(), wrapper=Wrapper.NONE, present=False)
     settled = isinstance(owner, Public) and owner.name in ("os.environ", "sys.argv")  # given from outside, once
     return Symbol(f"{text_of(owner)}[{index}]", Origin.RUN if settled else Origin.DATA)
 
@@ -121,18 +121,18 @@ def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Valu
     if gated is None:
         return unknown[0] if len(unknown) == 1 else Condition(op, tuple(unknown))
     known = [gated] if not any(part is gated for part in unknown) else []
-    return replace(gated, value=arithmetic.truth(run, Condition(op, (*known, *unknown))))
+    return with_changes(gated, value=arithmetic.truth(run, Condition(op, (*known, *unknown))))
 
 
 def _keep(gated: Gated | None, value: Value) -> Value:
     if gated is None or isinstance(value, Gated):
         return value
-    return replace(gated, value=bool(value)) if isinstance(value, (bool, int)) else value
+    return with_changes(gated, value=bool(value)) if isinstance(value, (bool, int)) else value
 
 
 def _negated(run: Run, value: Value) -> Value:
     if isinstance(value, Gated):
-        return replace(value, value=not value.value)
+        return with_changes(value, value=not value.value)
     if isinstance(value, Remainder):
         return Gated(not value, value.length, None, value.restarts, value.assumed)
     if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from amplint.execution.run import Run
 from amplint.execution.values import Loss, Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 
 Keywords = dict[str, Value]
 
@@ -94,7 +94,7 @@ def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 def _twin(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`twin(loss)`: the same loss, known apart from the one that it was made of."""
-    return replace(args[0], trail=replace(args[0].trail)) if isinstance(args[0], Loss) else args[0]
+    return with_changes(args[0], trail=with_changes(args[0].trail)) if isinstance(args[0], Loss) else args[0]
 
 
 def _unknown(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

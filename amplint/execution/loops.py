@@ -2,6 +2,7 @@
 
 A loop that does not back-propagate runs once, as a sample. A loop over loops that do (epochs) runs twice. A loop that
 back-propagates and does not step, inside something that steps, is a window if it counts, and as long as the window.
+A loop over whole trainings, each with an optimizer of its own (folds, seeds, sets of hyperparameters), runs twice too.
 Any other loop that back-propagates runs over an epoch: two windows and a tail.
 """
 
@@ -150,7 +151,7 @@ def _iterate(
     from amplint.execution.statements import execute
 
     batches = node.shape.backward and not node.shape.nested
-    depth = len(run.gates)
+    depth, made = len(run.gates), len(run.optimizers)
     run.in_batches += batches
     run.loops.append(node.shape)
     try:
@@ -166,6 +167,8 @@ def _iterate(
             run.tick += batches
             if signal not in (None, "continue"):
                 return signal
+            if node.shape.nested and index + 1 >= EPOCHS and len(run.optimizers) > made:
+                return None  # each turn is a training of its own
         return None
     finally:
         run.loops.pop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.torch import TORCH
@@ -43,6 +42,7 @@ from amplint.execution.values import (
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
+from amplint.protocol.values import with_changes
 
 OF_ROLE = {
     "optimizer": frozenset({"step", "zero_grad"}),
@@ -190,7 +190,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
         return value
     there = run.site(at)  # in the user's code, if a framework scales
     value.trail.scaled = (there.row, there.column, there.end_row, there.end_column)
-    return replace(value, scaler=scaler)
+    return with_changes(value, scaler=scaler)
 
 
 def _scheduler(
@@ -222,12 +222,12 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
     if name in _OUT:
         return Symbol(f"loss.{name}()", Origin.DATA, tags=symbols.NUMBER_TAG)
     if name == "mean" and owner.raw:
-        return replace(owner, weight=Fraction(1), raw=False)
+        return with_changes(owner, weight=Fraction(1), raw=False)
     if name == "detach_":
         owner.trail.passed, owner.trail.born = False, -1
     if name in _SAME_LOSS:
         return owner
-    return replace(owner, weight=None)
+    return with_changes(owner, weight=None)
 
 
 def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
@@ -282,7 +282,7 @@ def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Sp
     if name == "norm":
         norms.measured(run, at, optimizer_of(run, owner.model))
     elif name in ("detach", "float", "clone", "data"):
-        return owner if name == "detach" else replace(owner, copied=True)
+        return owner if name == "detach" else with_changes(owner, copied=True)
     elif owner.copied:
         return Symbol("gradient", Origin.DATA)
     elif name in ("div_", "mul_") and args:

@@ -7,7 +7,6 @@ Whether it reduces is known only where all of them agree.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amplint.dialects import DIALECTS
@@ -17,6 +16,7 @@ from amplint.execution.values import Instance, Loss, Parameters, Public, Symbol,
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Sync, Wrapper
+from amplint.protocol.values import with_changes
 
 if TYPE_CHECKING:
     from amplint.execution.run import Run
@@ -57,7 +57,7 @@ def _as(model: Value, wrapper: Wrapper) -> Value:
     """The same model, wrapped; one of a class of the program keeps its attributes."""
     if isinstance(model, Instance):
         return Instance(model.klass, model.attributes, model.text, model.pending, wrapper)
-    return replace(model, wrapper=wrapper) if isinstance(model, Symbol) else model
+    return with_changes(model, wrapper=wrapper) if isinstance(model, Symbol) else model
 
 
 def attribute(owner: Value, name: str) -> Value:
@@ -66,9 +66,9 @@ def attribute(owner: Value, name: str) -> Value:
         return None
     if name == "module":
         inside = Wrapper.INSIDE if owner.wrapper in (Wrapper.DDP, Wrapper.INSIDE) else Wrapper.NONE
-        return _as(owner if isinstance(owner, Instance) else replace(owner, text=f"{owner.text}.module"), inside)
+        return _as(owner if isinstance(owner, Instance) else with_changes(owner, text=f"{owner.text}.module"), inside)
     if isinstance(owner, Symbol):
-        return replace(owner, text=f"{text_of(owner)}.{name}", offset=0) if name in _OF_MODEL else None
+        return with_changes(owner, text=f"{text_of(owner)}.{name}", offset=0) if name in _OF_MODEL else None
     return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in NO_FORWARD else None
 
 

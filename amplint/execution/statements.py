@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from amplint.execution import (
@@ -43,6 +42,7 @@ from amplint.execution.values import (
 from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 
 
 def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
@@ -99,9 +99,9 @@ def named(value: Value, name: str) -> Value:
     if type(value) is int:
         return counting.counted(value, name)
     if _is_made(value) and _OWN_SCHEDULER(value.text):
-        return replace(value, text=name, governed=True)
+        return with_changes(value, text=name, governed=True)
     if _is_made(value):
-        return replace(value, text=name)
+        return with_changes(value, text=name)
     return value
 
 
@@ -145,7 +145,7 @@ def _part(value: Value, index: int, target: ir.Expr) -> Value:
     if isinstance(value, Loss):
         return value if index == 0 else Symbol("output", Origin.DATA)
     if isinstance(value, Symbol) and isinstance(target, (ir.Name, ir.Attr)):
-        return replace(value, text=target.name, offset=0)
+        return with_changes(value, text=target.name, offset=0)
     return element(value, str(index))
 
 
@@ -195,7 +195,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
     elif isinstance(call, ir.Call) and call.args and isinstance(call.args[0], (ir.Name, ir.Attr)):
         handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in ranks.COLLECTIVES else None
         if isinstance(handed, Loss) and ranks.collects(evaluate(run, scope, call.func)):
-            assign(run, scope, call.args[0], replace(handed, collected=True))
+            assign(run, scope, call.args[0], with_changes(handed, collected=True))
     return None
 
 
@@ -233,7 +233,7 @@ def _passes_over(run: Run, node: ir.If, test: Value) -> bool:
     if not answer or len(fresh) != 1 or not run.in_batches or not _continues(node.body):
         return answer
     decision = run.decisions[fresh[0]]
-    run.decisions[decision.key] = replace(decision, value=not decision.value)
+    run.decisions[decision.key] = with_changes(decision, value=not decision.value)
     if arithmetic.truth(run, test):
         run.decisions[decision.key] = decision
         return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -36,6 +35,7 @@ from amplint.execution.values import (
 from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 
 _CRITERION = says(
     r"(?i)^(?!(compute|get|calc|calculate|train|forward|eval|make|build|update|log|print)_)\w*(crit(erion)?\w*|loss_?(fn|fun|func|function|f|module|layer)?|objective)(_?\w{1,3})?$"
@@ -169,7 +169,7 @@ def _method(
 ) -> Value:
     from amplint.execution import methods
 
-    symbol = replace(func, text=owner, offset=0, tags=frozenset())
+    symbol = with_changes(func, text=owner, offset=0, tags=frozenset())
     if method in HOOKS:
         run.hooked = True
     if method == "no_sync" and not args:
@@ -290,20 +290,20 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         through, half = reach.through(run, func.text, [*args, *keywords.values()]), criteria.half(run, func)
         if asks_for_mean(run.program.packages, keywords):
             return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
-        made = Symbol(f"{func.text}(...)", Origin.DATA, forward=True, governed=func.governed, ran=ran)
-        return replace(made, half=half, reach=through)
+        text, governed = f"{func.text}(...)", func.governed
+        return Symbol(text, Origin.DATA, forward=True, governed=governed, ran=ran, half=half, reach=through)
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
     if losses and _KEEPS_LOSS(func.name):
-        return replace(losses[0], attached=False)
+        return with_changes(losses[0], attached=False)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     known = func.origin is Origin.RUN and all(_constant(value) for value in values)
     settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
     inner = ", ".join(text_of(value) for value in values)[:60]
     through = reach.of([func, *(values if "loss" in func.name.lower() else ())])  # others may only look at it
-    made = Symbol(f"{func.text}({inner})", origin, governed=func.governed, ran=precision.of_call(run, func))
-    return replace(made, half=func.half, reach=through)
+    ran = precision.of_call(run, func)
+    return Symbol(f"{func.text}({inner})", origin, governed=func.governed, ran=ran, half=func.half, reach=through)
 
 
 def _constant(value: Value) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from amplint.execution import mappings
 from amplint.execution.run import Run
 from amplint.execution.values import Loss, Trail, Value
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 
 
 def joined(run: Run, left: Loss, right: Loss) -> Trail:
@@ -23,7 +22,7 @@ def joined(run: Run, left: Loss, right: Loss) -> Trail:
     if len({trail.born for trail in terms}) == 1:
         first.terms = terms[1:]
         return first
-    return replace(first, passed=False, terms=tuple(terms))
+    return with_changes(first, passed=False, terms=tuple(terms))
 
 
 def _parts(trail: Trail) -> tuple[Trail, ...]:
@@ -62,7 +61,7 @@ def summed(loss: Loss) -> Loss:
     births = len({part.born for part in parts})
     if births < 2 or loss.weight is None:
         return loss
-    return replace(loss, weight=None if any(part.passed for part in parts) else loss.weight * births)
+    return with_changes(loss, weight=None if any(part.passed for part in parts) else loss.weight * births)
 
 
 def spent(run: Run, trail: Trail, at: ir.Span) -> None:

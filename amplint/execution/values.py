@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
@@ -13,6 +13,7 @@ from amplint.flow import program as ir
 from amplint.protocol.events import Site
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
+from amplint.protocol.values import with_changes
 
 Value = Any
 
@@ -131,8 +132,8 @@ class Loss:
     def times(self, factor: Value, text: str) -> Loss:
         """The loss multiplied by a number, or by a symbol of which only the text is known."""
         if isinstance(factor, (int, Fraction)):
-            return replace(self, weight=None if self.weight is None else self.weight * factor)
-        return replace(self, factors=self.factors | {text})
+            return with_changes(self, weight=None if self.weight is None else self.weight * factor)
+        return with_changes(self, factors=self.factors | {text})
 
 
 @dataclass(eq=False)
@@ -330,9 +331,12 @@ NUMBER = (int, float, Fraction)
 
 def text_of(value: Value) -> str:
     """A canonical text: equal for equal values, and readable."""
-    if isinstance(value, Symbol):
-        sign = "+" if value.offset > 0 else "-"
-        return f"{value.text} {sign} {abs(value.offset)}" if value.offset else value.text
+    if type(value) is Symbol:  # first what is asked most: this is asked of everything
+        return (
+            value.text if not value.offset else f"{value.text} {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
+        )
+    if type(value) in _PLAIN:
+        return repr(value)
     if isinstance(value, Public):
         return value.name
     if isinstance(value, Bound):
@@ -346,6 +350,9 @@ def text_of(value: Value) -> str:
     if isinstance(value, Condition):
         texts = [text_of(part) for part in value.parts]
         return f" {value.op} ".join(texts) if len(texts) > 1 else f"{value.op} {texts[0]}"
-    if isinstance(value, (str, bool, type(None), *NUMBER)):
+    if isinstance(value, (str, *NUMBER)):
         return repr(value)
     return type(value).__name__.lower()
+
+
+_PLAIN = frozenset({str, bool, int, float, Fraction, type(None)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 
 from amplint.execution import penalties, reach
@@ -22,6 +21,7 @@ from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
+from amplint.protocol.values import with_changes
 
 _SIZE = re.compile(r"^(?:len\((?P<a>.+)\)|(?P<b>.+)\.(?:size\(0\)|shape\[0\]|numel\(\)))$")
 """How the number of samples in a batch is asked for."""
@@ -45,7 +45,7 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     loss.trail.reach = penalties.divided(op, loss.trail.reach, other)
     if op == "*":
         named = _share(run, node.right if loss is left else node.left)
-        return replace(loss.times(factor, text_of(other)), over=None, divisor=named or loss.divisor)
+        return with_changes(loss.times(factor, text_of(other)), over=None, divisor=named or loss.divisor)
     if op == "/" and isinstance(left, Loss):
         return _divided(run, loss, other, factor, node)
     return Loss(None, trail=loss.trail)
@@ -70,10 +70,10 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
     result = loss.times(1 / Fraction(factor), "")
     window = window_of(run, other) or (other if isinstance(other, Length) else None)
     if window is not None:
-        return replace(result, divisor=window.name, over=None)
+        return with_changes(result, divisor=window.name, over=None)
     text = spelled(node.right)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
-    return replace(result, over=text) if epoch else result
+    return with_changes(result, over=text) if epoch else result
 
 
 def _is_mean(loss: Loss) -> bool:
@@ -83,19 +83,19 @@ def _is_mean(loss: Loss) -> bool:
 def _averaged(run: Run, op: str, left: Loss, right: Loss) -> Loss:
     """A sum divided by what was summed up of the same batch (the tokens that count, say): a mean over the batch."""
     mean = op == "/" and left.summed and right.summed and right.trail.born == run.tick
-    return replace(left, summed=False) if mean else Loss(None, trail=left.trail)
+    return with_changes(left, summed=False) if mean else Loss(None, trail=left.trail)
 
 
 def _by_symbol(loss: Loss, text: str) -> Loss:
     """A loss divided by something of which the text is known: its own factor, or the size of its batch."""
     if text in loss.factors:
-        return replace(loss, factors=loss.factors - {text})
+        return with_changes(loss, factors=loss.factors - {text})
     found = _SIZE.match(text)
     own = found is not None and (found["a"] or found["b"]) in loss.of
     if own and loss.summed:
-        return replace(loss, summed=False)
+        return with_changes(loss, summed=False)
     divided = loss.times(None, f"1 / {text}")
-    return replace(divided, over=text if own and _is_mean(loss) else None)
+    return with_changes(divided, over=text if own and _is_mean(loss) else None)
 
 
 def added(run: Run, left: Loss, right: Loss) -> Loss:
@@ -106,7 +106,7 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
         left.trail.forward = right.trail.forward
     for known, other in ((left, right), (right, left)):
         if other.factors and not known.factors:
-            return replace(known, scaler=scaler, trail=trail)
+            return with_changes(known, scaler=scaler, trail=trail)
     over = left.over if left.over == right.over else None
     summed = left.summed or right.summed
     return Loss(_sum_of(left, right), left.factors | right.factors, scaler, divisor, over, summed=summed, trail=trail)

@@ -77,7 +77,8 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     """The breaches that stand, each once, the most serious form of it; sorted by place."""
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
-    runs = [(trace, _hidden(list(_breaches(trace, rules)), rules)) for trace in meant]
+    asking = _asking(rules)
+    runs = [(trace, _hidden(list(_breaches(trace, asking)), rules)) for trace in meant]
     unused = _CLIPS if any(map(_steps, meant)) else _CLIPS | {"scaler"}
     runs = [
         (trace, [one for one in found if _steps(trace) or rules[one.rule].family not in unused])
@@ -137,15 +138,24 @@ def _goes_back(trace: Trace) -> bool:
     return any(event.kind is Kind.BACKWARD for event in trace.events)
 
 
-def _breaches(trace: Trace, rules: Mapping[str, Rule]) -> Iterable[Breach]:
+def _asking(rules: Mapping[str, Rule]) -> Mapping[Kind, list[Rule]]:
+    """The rules that ask about each kind of event."""
+    found: dict[Kind, list[Rule]] = {kind: [] for kind in Kind}
+    for rule in rules.values():
+        for kind in {kind for condition in rule.when for kind in condition.kinds}:
+            found[kind].append(rule)
+    return found
+
+
+def _breaches(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[Breach]:
     """Every breach of one run. A rule of a moment is asked before the event takes effect."""
     state = State(unknown_start=trace.open)
     state.expect(trace.events)
     events = attributed(trace.events)
     for at, event in enumerate(events):
         for moment in state.moments(event):
-            for rule in rules.values():
-                if rule.when and rule.breaks(moment):
+            for rule in asking[event.kind]:
+                if rule.breaks(moment):
                     yield _breach(rule, Shown(moment, events, at))
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 
-def with_changes(value: Value, **changes: Any) -> Value:
+def with_changes(value: Value, /, **changes: Any) -> Value:
     """The same frozen dataclass with some fields changed. For classes without slots and without `__post_init__`."""
     made = object.__new__(type(value))
     fields = made.__dict__

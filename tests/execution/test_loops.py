@@ -139,3 +139,26 @@ def test_a_jump_leaves_the_loop_or_the_rest_of_the_body():
 def test_a_program_that_does_not_end_is_cut():
     run = only("while True:\n    while True:\n        loss.backward()\n        optimizer.step()\n")
     assert "bs" in story(run)
+
+
+TRAINING = """
+def train(rate):
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+
+"""
+
+
+@pytest.mark.parametrize("rates", ["[0.1 * k for k in range(50)]", "[1, 2, 3, 4, 5]", "range(9)", "rates"])
+def test_of_many_trainings_with_optimizers_of_their_own_two_are_run(rates):
+    run = only(f"import torch\n{TRAINING}for rate in {rates}:\n    train(rate)\n")
+    assert len({event.optimizer for event in run.events if event.kind is Kind.STEP}) == 2
+
+
+def test_a_list_of_batches_is_gone_through_to_its_end():
+    inner = "    for part in batch:\n        criterion(model(part), y).backward()\n    optimizer.step()\n"
+    run = only(f"for batch in [a, b, c, d, e]:\n{inner}")
+    assert sum(event.kind is Kind.STEP for event in run.events) == 5
