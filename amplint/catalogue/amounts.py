@@ -245,7 +245,13 @@ def leads_again(moment: Moment) -> bool:
 def losing_again(moment: Moment) -> bool:
     """Whether part of this window was erased, and of the one before it: one batch that is skipped does not count."""
     window = moment.ledger.window
-    return window.losing > 0 and loses(window)
+    return window.losing > 0 and loses(window) and erased_regardless(moment)
+
+
+def erased_regardless(moment: Moment) -> bool:
+    """Whether what was erased last was not thrown away on purpose, for numbers that are not finite."""
+    erased = moment.last.get(Kind.ZERO_GRAD)
+    return erased is None or "finite" not in erased.detail or "finite" in moment.event.detail
 
 
 def left_over_again(moment: Moment) -> bool:

@@ -329,7 +329,12 @@ def may_count(value: Value) -> bool:
     if not isinstance(value, (Symbol, Condition)):
         return False
     origin = value.origin if isinstance(value, Symbol) else origin_of(value.parts)
-    return origin is not Origin.RUN and not _FINITE.search(text_of(value))
+    return origin is not Origin.RUN and not asks_finite(value)
+
+
+def asks_finite(value: Value) -> bool:
+    """Whether a test looks for numbers that are not finite."""
+    return isinstance(value, (Symbol, Condition)) and bool(_FINITE.search(text_of(value)))
 
 
 def of_data(value: Value) -> bool:

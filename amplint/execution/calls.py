@@ -121,7 +121,7 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
         losses = _losses_in(given)
         for loss in losses:
             loss.trail.reach |= through
-        if losses:
+        if losses or given is None:
             return given
     made = Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=ran, reach=through)
     return (returned.losses(run, found, made) if isinstance(found, Method) else None) or made

@@ -92,6 +92,7 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
     followed = not program.takes_gradients and all(event.kind is not Kind.OPAQUE for event in run.events)
     detail = {} if followed else {"unseen": "yes"}
     horizon.settle(run)
+    detail |= {"stepped": "yes"} if run.passed[1] else {}
     run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
     return run
 

@@ -22,6 +22,7 @@ ANY_LENGTH = "N"
 """How a message spells the length of a window that has no spelling."""
 
 _OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
+_OF_FINITE = frozenset({Kind.ZERO_GRAD, *STEPS})
 
 MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
@@ -100,7 +101,8 @@ class Run:
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
     steps. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition that
-    may ask about the last one. `batch_sizes`: of the loaders.
+    may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs. `kept`: the
+    updates so far when a total first kept a loss. `batch_sizes`: of the loaders.
     """
 
     program: ir.Program
@@ -147,6 +149,8 @@ class Run:
     unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     prepared: list[dict[str, str]] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
+    finite: int = 0
+    kept: dict[str, int] = field(default_factory=dict)
     batch_sizes: set[str] = field(default_factory=set)
 
     @property
@@ -246,6 +250,8 @@ class Run:
             return
         if self.here is not None and self.here.library:
             rest["detail"] = {**rest.get("detail", {}), **self.here.detail, **self.remarks}
+        if self.finite and kind in _OF_FINITE:
+            rest["detail"] = {**rest.get("detail", {}), "finite": "asked"}
         event = Event(
             kind,
             self.site(at),

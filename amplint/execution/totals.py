@@ -44,6 +44,8 @@ def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:
         return
     value.trail.kept |= {at}
     detail = {"held": str(held), "name": spelled(target), **({"bounded": "yes"} if _bounded(run, target) else {})}
+    if run.kept.setdefault(str(at), run.passed[1]) == run.passed[1]:
+        detail["within"] = "yes"  # no update so far since it first kept one
     run.emit(Kind.KEEP, at, total=str(at), detail=detail)
 
 

@@ -15,6 +15,9 @@ from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, tr
 MAX_ROWS = 400
 """Rows of a definition that is still followed."""
 
+MAX_ROWS_OF_MODEL = 2000
+"""Rows of a class that is still followed because its objects return a loss: nobody can guess what that is a mean of."""
+
 _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
     r"all_reduce\(|dist\.reduce\("
@@ -125,7 +128,7 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
     if len(units) != 1 or name in found.changed:
         return False
     (unit,) = units
-    if (unit.end_lineno or 0) - unit.lineno > MAX_ROWS:
+    if not _short(unit):
         return False
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
@@ -221,7 +224,13 @@ def _joins(found: Outline, unit: Unit, name: str, asked: Collection[str]) -> boo
         return _is_literal(unit) and name not in found.changed and len(found.names[name]) == 1
     if isinstance(unit, ast.ClassDef) and not _class_matters(found, unit, False):
         return name in asked
-    return (unit.end_lineno or 0) - unit.lineno <= MAX_ROWS
+    return _short(unit)
+
+
+def _short(unit: Unit) -> bool:
+    """Whether a definition is short enough to be followed."""
+    rows = (unit.end_lineno or 0) - unit.lineno
+    return rows <= MAX_ROWS or (isinstance(unit, ast.ClassDef) and rows <= MAX_ROWS_OF_MODEL and _gives_loss(unit))
 
 
 def _first(unit: Unit) -> int:

@@ -67,6 +67,12 @@ def _kept(moment: Moment) -> Event:
     return moment.event if moment.event.kind is Kind.KEEP else moment.last[Kind.KEEP]
 
 
+def _bounded(moment: Moment) -> bool:
+    """Whether the total begins anew, or a window's end bounds it: it kept nothing across an update, and there were."""
+    detail = _kept(moment).detail
+    return "bounded" in detail or ("within" in detail and "stepped" in moment.event.detail)
+
+
 RULE = Rule(
     tier=Tier.ERROR,
     message="`{name}` keeps every loss that is added to it with its graph: memory grows with each step",
@@ -77,7 +83,7 @@ RULE = Rule(
     ),
     words=lambda moment: {"name": _kept(moment).detail["name"]},
     place=Kind.KEEP,
-    milder=lambda moment: "bounded" in _kept(moment).detail,
+    milder=_bounded,
     remedy=safe(
         "add the loss without its graph",
         Detach(),

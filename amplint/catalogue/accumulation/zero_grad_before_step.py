@@ -63,7 +63,7 @@ may be told as a `dropped-tail-window`.
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#typical-mixed-precision-training)
 """
 
-from amplint.catalogue.amounts import at_least, losing_again
+from amplint.catalogue.amounts import at_least, erased_regardless, losing_again
 from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
@@ -75,7 +75,7 @@ RULE = Rule(
     "a weight",
     advice="zero the gradients after the step, or before the first backward of the window",
     when=(
-        Condition(Kind.SCALER_STEP, lost=at_least(1), grads=Grads.NONE),
+        Condition(Kind.SCALER_STEP, lost=at_least(1), grads=Grads.NONE, also=erased_regardless),
         Condition(STEPS, lost=at_least(1), grads=Grads.NONE, also=losing_again),
         Condition(STEPS, lost=at_least(1), micro_steps=at_least(2), steps=at_least(1), also=losing_again),
     ),
