@@ -60,6 +60,8 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return Symbol("loss", Origin.DATA, tags=frozenset({"number"}))
     if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
         return Bound(owner, name)
+    if owner is None:  # it cannot be, so it is something that could not be followed
+        owner = Symbol("None", Origin.OPAQUE)
     return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
 
 

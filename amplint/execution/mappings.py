@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.execution.values import Class, Instance, Value, last_part, text_of
+from amplint.execution.values import Class, Instance, Origin, Symbol, Value, last_part, text_of
 
 METHODS = frozenset({"items", "keys", "values", "get", "pop", "update"})
 _MAPPINGS = frozenset({"dict", "defaultdict", "Counter", "OrderedDict", "UserDict"})
@@ -32,6 +32,16 @@ def _base(klass: Class) -> str:
         if name in _MAPPINGS:
             return name
     return ""
+
+
+def put(owner: list[Value] | dict[Value, Value], value: Value) -> Value:
+    """What a container is given: the value, but for one that holds the container itself, something unknown."""
+    return Symbol("list", Origin.OPAQUE) if _holds(value, owner) else value
+
+
+def _holds(value: Value, owner: list[Value] | dict[Value, Value]) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return value is owner or any(_holds(one, owner) for one in inner)
 
 
 def held(value: Value) -> list[Value]:

@@ -11,6 +11,7 @@ from amplint.execution import (
     attributes,
     averages,
     libraries,
+    mappings,
     norms,
     penalties,
     precision,
@@ -334,9 +335,9 @@ def _unchecked(run: Run) -> bool:
 def _container(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) -> Value:
     if isinstance(owner, list):
         if name == "append" and args and len(owner) < 256:
-            owner.append(args[0])
+            owner.append(mappings.put(owner, args[0]))
         elif name == "extend" and args and isinstance(args[0], (list, tuple)):
-            owner.extend(args[0][:256])
+            owner.extend([mappings.put(owner, one) for one in args[0][:256]])
         elif name == "clear":
             owner.clear()
         return None
@@ -345,5 +346,5 @@ def _container(owner: list[Value] | dict[Value, Value], name: str, args: list[Va
     if name in ("get", "pop") and args and isinstance(args[0], (str, int)):
         return owner.get(args[0], args[1] if len(args) > 1 else None)
     if name == "update" and args and isinstance(args[0], dict):
-        owner.update(args[0])
+        owner.update({key: mappings.put(owner, one) for key, one in args[0].items()})
     return Symbol("dict item", Origin.OPAQUE)

@@ -127,9 +127,9 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
     owner, index = evaluate(run, scope, target.owner), evaluate(run, scope, target.index)
     held = owner if isinstance(owner, dict) else mappings.items(owner)
     if held is not None and isinstance(index, (str, int)):
-        held[index] = value
+        held[index] = mappings.put(held, value)
     elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
-        owner[index] = value
+        owner[index] = mappings.put(owner, value)
 
 
 def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:

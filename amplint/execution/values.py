@@ -349,7 +349,7 @@ def text_of(value: Value) -> str:
         return value.text
     if isinstance(value, Condition):
         texts = [text_of(part) for part in value.parts]
-        return f" {value.op} ".join(texts) if len(texts) > 1 else f"{value.op} {texts[0]}"
+        return f" {value.op} ".join(texts) if len(texts) > 1 else " ".join((value.op, *texts))
     if isinstance(value, (str, *NUMBER)):
         return repr(value)
     return type(value).__name__.lower()
