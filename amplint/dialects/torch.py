@@ -78,6 +78,9 @@ _SCHEDULES: dict[str, Schedule] = {
     for module in modules
     for name, schedule in schedules.items()
 }
+COLLECTIVES = frozenset({"all_reduce", "reduce"})
+"""Functions of torch.distributed that put what all ranks hold, together, into the tensor that they are handed."""
+
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
 
 TORCH = Dialect(

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from amplint.dialects import DIALECTS
+from amplint.dialects.torch import COLLECTIVES
 from amplint.execution import arithmetic
 from amplint.execution.contexts import Forward, NoSync
 from amplint.execution.values import Instance, Loss, Parameters, Public, Symbol, Value, text_of
@@ -31,7 +32,6 @@ _SWITCH = "require_backward_grad_sync"
 _WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
 _TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_|!= -100|ignore_index")
 _OF_ALL = re.compile(r"(?i)world|global|all_|across|rank")
-COLLECTIVES = frozenset({"all_reduce", "reduce"})
 _COLLECTS = frozenset(
     f"torch.distributed.{module}{name}" for module in ("", "distributed_c10d.") for name in COLLECTIVES
 )

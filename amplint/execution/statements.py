@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from amplint.dialects.torch import COLLECTIVES
 from amplint.execution import (
     arithmetic,
     attributes,
@@ -193,7 +194,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
         if isinstance(value, Loss):
             assign(run, scope, call.func.owner, value)  # an in-place method changes what the name holds
     elif isinstance(call, ir.Call) and call.args and isinstance(call.args[0], (ir.Name, ir.Attr)):
-        handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in ranks.COLLECTIVES else None
+        handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in COLLECTIVES else None
         if isinstance(handed, Loss) and ranks.collects(evaluate(run, scope, call.func)):
             assign(run, scope, call.args[0], with_changes(handed, collected=True))
     return None

@@ -69,6 +69,21 @@ def last(node: object) -> str:
     return ""
 
 
+def dotted(node: object) -> str:
+    """A name with all that it is an attribute of, `a.b.c`; empty for anything else."""
+    if isinstance(node, ir.Attr):
+        return f"{inner}.{node.name}" if (inner := dotted(node.owner)) else ""
+    return node.name if isinstance(node, ir.Name) else ""
+
+
+_SHARDS = re.compile(r"(?i)fsdp|shard|zero_?3")
+
+
+def speaks_of_shards(names: Iterable[str]) -> bool:
+    """Whether any name says that a model is, or may be, sharded."""
+    return any(map(_SHARDS.search, names))
+
+
 def reads(node: object) -> set[str]:
     """Every name and attribute that occurs in an expression."""
     return {part.name for part in walk(node) if isinstance(part, (ir.Name, ir.Attr))}

@@ -68,6 +68,5 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     defers = any(map(_DEFERS.search, names))
     gathers = any("gather" in name.lower() for name in called)
     collects = any(_COLLECTS.search(name) for name in called)
-    return frozenset(["collects"] * collects) | frozenset(
-        ["defers"] * defers + ["reduces"] * bool(reduces) + ["gathers"] * gathers
-    )
+    found = {"defers": defers, "reduces": reduces, "gathers": gathers, "collects": collects}
+    return frozenset(name for name, holds in found.items() if holds)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from amplint.dialects.torch import COLLECTIVES
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.usage import Deeds, Usage, acts
@@ -19,7 +20,6 @@ from amplint.lower.usage import Deeds, Usage, acts
 _MUTATORS = frozenset(
     {"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"}
 )
-_COLLECTIVES = frozenset({"all_reduce", "reduce"})
 _LOSS = re.compile(r"(?i)loss|criterion|cross_entropy|^(ce|nll|mse)$")
 _COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
@@ -224,7 +224,7 @@ def _mutated(value: ir.Expr) -> set[str]:
     """The name of what a call such as `losses.append(x)` or `loss.div_(n)` changes, or looks as if it did."""
     if isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _MUTATORS:
         return {last(value.func.owner)} - {""}
-    if isinstance(value, ir.Call) and last(value.func) in _COLLECTIVES and value.args:
+    if isinstance(value, ir.Call) and last(value.func) in COLLECTIVES and value.args:
         return {last(value.args[0])} - {""}
     return set()
 

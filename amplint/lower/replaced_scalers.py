@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 
 from amplint.flow import program as ir
-from amplint.lower.names import last, reaches, reads, walk
+from amplint.lower.names import dotted, last, reaches, reads, speaks_of_shards, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import REPLACED, Fact
 
 _SHARDED = "ShardedGradScaler"
 _PLAIN = re.compile(r"torch\.(cuda\.)?amp\.(grad_scaler\.)?GradScaler$")
-_ASKS = re.compile(r"(?i)fsdp|shard|zero_?3")
 
 
 def replaced_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
@@ -26,18 +25,13 @@ def replaced_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     for klass in (node for statement in body for node in walk(statement) if isinstance(node, ir.Class)):
         methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
         first = methods.get("__init__")
-        sharded = {_dotted(node.target) for node in _made(first) if _makes_sharded(node)}
+        sharded = {dotted(node.target) for node in _made(first) if _makes_sharded(node)}
         early = _reached(methods, "__init__") if sharded else set(methods)
         for method in (node for name, node in methods.items() if name not in early):
-            own = {_dotted(node.target) for node in _made(method) if _makes_sharded(node)}
+            own = {dotted(node.target) for node in _made(method) if _makes_sharded(node)}
             for node in _made(method):
-                if _dotted(node.target) in sharded - own and _makes_plain(node, scope) and not _asks(method):
-                    yield Fact(REPLACED, Site(path, *node.at), {"scaler": _dotted(node.target)})
-
-
-def _dotted(node: ir.Expr) -> str:
-    """An attribute with all that it is an attribute of: `self.state.scaler`."""
-    return f"{_dotted(node.owner)}.{node.name}" if isinstance(node, ir.Attr) else last(node)
+                if dotted(node.target) in sharded - own and _makes_plain(node, scope) and not _asks(method):
+                    yield Fact(REPLACED, Site(path, *node.at), {"scaler": dotted(node.target)})
 
 
 def _made(method: ir.Function | None) -> list[ir.Assign]:
@@ -71,4 +65,4 @@ def _reached(methods: dict[str, ir.Function], name: str) -> set[str]:
 def _asks(method: ir.Function) -> bool:
     """Whether a method asks whether the model is sharded."""
     tests = (part.test for part in walk(method) if isinstance(part, (ir.If, ir.Choice)))
-    return any(_ASKS.search(name) for test in tests for name in reads(test))
+    return any(speaks_of_shards(reads(test)) for test in tests)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from amplint.flow import program as ir
-from amplint.lower.names import functions, last, reads, walk
+from amplint.lower.names import dotted, functions, last, reads, speaks_of_shards, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import SHARDED_CLIP, Fact
@@ -18,7 +18,6 @@ from amplint.protocol.facts import SHARDED_CLIP, Fact
 _CLASS = "torch.distributed.fsdp"
 _CLIPS = re.compile(r"torch\.nn\.utils\.(clip_grad\.)?clip_grad_norm_$")
 _GATHERS = frozenset({"full_optim_state_dict", "sharded_optim_state_dict", "optim_state_dict"})
-_ASKS = re.compile(r"(?i)fsdp|shard|zero_?3")
 
 Body = tuple[ir.Stmt, ...]
 
@@ -27,9 +26,8 @@ def may_hold(body: Body) -> bool:
     """Whether a module clips by torch's function and says a word of sharding, so that its neighbours are to be read."""
     nodes = [node for statement in body for node in walk(statement)]
     clips = any(isinstance(node, ir.Call) and last(node.func) == "clip_grad_norm_" for node in nodes)
-    return clips and any(
-        isinstance(node, ir.Call) and any(_ASKS.search(name) for name, _ in node.keywords) for node in nodes
-    )
+    named = (name for node in nodes if isinstance(node, ir.Call) for name, _ in node.keywords)
+    return clips and speaks_of_shards(named)
 
 
 def sharded_clips(path: str, body: Body, others: Iterable[Body]) -> Iterator[Fact]:
@@ -40,7 +38,7 @@ def sharded_clips(path: str, body: Body, others: Iterable[Body]) -> Iterator[Fac
         return
     takes = {found for one in bodies for found in _taking(one)}
     calls = [node for statement in body for node in walk(statement) if isinstance(node, ir.Call)]
-    handed = {_dotted(value) for call in calls for name, value in call.keywords if (last(call.func), name) in takes}
+    handed = {_handed(value) for call in calls for name, value in call.keywords if (last(call.func), name) in takes}
     scope = Scope.of_module(body)
     for _, function in functions(body):
         for call in _unasked(function.body):
@@ -74,7 +72,7 @@ def _taking(body: Body) -> Iterator[tuple[str, str]]:
 def _unasked(body: Body) -> Iterator[ir.Call]:
     """The calls in statements that stand under no test of whether the model is sharded."""
     for node in body:
-        if isinstance(node, ir.If) and any(map(_ASKS.search, reads(node.test))):
+        if isinstance(node, ir.If) and speaks_of_shards(reads(node.test)):
             continue
         inside = [getattr(node, name, ()) for name in ("body", "orelse", "final")]
         if isinstance(node, (ir.Function, ir.Class)):
@@ -88,13 +86,11 @@ def _unasked(body: Body) -> Iterator[ir.Call]:
 def _model(parameters: ir.Expr) -> str:
     """The model of `model.parameters()`, empty for anything else."""
     called = parameters.func if isinstance(parameters, ir.Call) else None
-    return _dotted(called.owner) if isinstance(called, ir.Attr) and called.name == "parameters" else ""
+    return dotted(called.owner) if isinstance(called, ir.Attr) and called.name == "parameters" else ""
 
 
-def _dotted(node: ir.Expr) -> str:
-    """A name with all that it is an attribute of; of `model if sharded else None` the model's, empty for the rest."""
+def _handed(node: ir.Expr) -> str:
+    """What is handed over, by its dotted name; of `model if sharded else None` the model."""
     if isinstance(node, ir.Choice):
-        return _dotted(node.yes) if isinstance(node.no, ir.Const) and node.no.value is None else ""
-    if isinstance(node, ir.Attr):
-        return f"{inner}.{node.name}" if (inner := _dotted(node.owner)) else ""
-    return node.name if isinstance(node, ir.Name) else ""
+        return _handed(node.yes) if isinstance(node.no, ir.Const) and node.no.value is None else ""
+    return dotted(node)
