@@ -58,6 +58,8 @@ _SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robus
 _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
 _SCHEDULER = re.compile(r"(?i)sched|^lr_?s|_lr$|warmup")
 _OPTIMIZER = re.compile(r"(?i)optim|(^|_)opts?([_\d]|$)")
+_GIVEN = re.compile(r"^(optimi[sz]er(_\w{1,2})?|(grad_|loss_|amp_)?scaler)$|\[\*\]$")
+"""Names under which a part of what came out of something that was not followed is what it is called; or an element."""
 _KEEPS_LOSS = says(r"(?i)reduce|gather|sync|all_|mean|to$|cuda|float|item")
 
 
@@ -115,7 +117,7 @@ def role_of(run: Run, symbol: Symbol) -> str | None:
     annotated = run.annotated.get(symbol.text)
     if annotated in ("optimizer", "scaler", "scheduler"):
         return annotated
-    if symbol.origin is Origin.DATA and not symbol.text.endswith("[*]"):
+    if symbol.origin is Origin.DATA and not _GIVEN.search(symbol.text):
         return None
     return _role(symbol.name, _used(run, symbol))
 
