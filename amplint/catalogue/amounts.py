@@ -300,14 +300,20 @@ def unscaled_loss(moment: Moment) -> bool:
     return moment.event.scaled is False
 
 
+def within_a_scale(moment: Moment) -> bool:
+    """Whether the event is in a block at the end of which a library takes out the scale."""
+    return "within" in moment.event.detail
+
+
 def threshold_words(moment: Moment) -> dict[str, str]:
     """What a threshold comes to on gradients that carry the loss scale: in numbers where both are known."""
     clip = moment.event if moment.event.kind is Kind.CLIP else moment.last.get(Kind.CLIP, moment.event)
+    or_else = ", or clip after the block that unscales them at its end" if within_a_scale(moment) else ""
     try:
         effective = float(clip.detail["limit"]) / float(clip.detail["scale"])
     except (KeyError, ValueError, ZeroDivisionError):
-        return {"threshold": "the written one divided by the scale (1/65536 of it at the start)"}
-    return {"threshold": f"{effective:.2g}"}
+        return {"threshold": "the written one divided by the scale (1/65536 of it at the start)", "or_else": or_else}
+    return {"threshold": f"{effective:.2g}", "or_else": or_else}
 
 
 def runs_ahead(moment: Moment) -> bool:

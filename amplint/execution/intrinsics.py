@@ -92,6 +92,12 @@ def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return None
 
 
+def _open_scale(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`open_scale(1)`, `open_scale(-1)`: from here to there the gradients carry a scale that is taken out then."""
+    run.open_scales += args[0]
+    return None
+
+
 def _twin(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`twin(loss)`: the same loss, known apart from the one that it was made of."""
     return with_changes(args[0], trail=with_changes(args[0].trail)) if isinstance(args[0], Loss) else args[0]
@@ -153,6 +159,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "last_batch": _last_batch,
     "no_tail": _no_tail,
     "opaque": _opaque,
+    "open_scale": _open_scale,
     "parameters_of": _parameters_of,
     "perhaps": _perhaps,
     "played": _played,

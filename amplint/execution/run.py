@@ -102,7 +102,8 @@ class Run:
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
     steps. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition that
     may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs. `kept`: the
-    updates so far when a total first kept a loss. `batch_sizes`: of the loaders.
+    updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out. `batch_sizes`:
+    of the loaders.
     """
 
     program: ir.Program
@@ -150,6 +151,7 @@ class Run:
     prepared: list[dict[str, str]] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     finite: int = 0
+    open_scales: int = 0
     kept: dict[str, int] = field(default_factory=dict)
     batch_sizes: set[str] = field(default_factory=set)
 
@@ -250,6 +252,8 @@ class Run:
             return
         if self.here is not None and self.here.library:
             rest["detail"] = {**rest.get("detail", {}), **self.here.detail, **self.remarks}
+        elif self.open_scales and kind is Kind.CLIP:
+            rest["detail"] = {**rest.get("detail", {}), "within": "yes"}
         if self.finite and kind in _OF_FINITE:
             rest["detail"] = {**rest.get("detail", {}), "finite": "asked"}
         event = Event(
