@@ -35,7 +35,8 @@ class Window:
     last erasures in a row before which there were any such. `late`: a loss that had been back-propagated in this window
     was divided afterwards. `gate`: the gate of the last step that had one.
     `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the
-    last such erasure threw away. `losing`: the last completed windows in a row of which part was erased. `first` and
+    last such erasure threw away; `under`, `erased_under`: the gates of backward passes whose losses are divided by a
+    window's length, in this window and of what was erased. `losing`: the last completed windows in a row of which part was erased. `first` and
     `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight of the last one.
     `averaged`: the places that took the weights into an average since the last step. `foreign`: since the last step or
     erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one of this
@@ -58,6 +59,8 @@ class Window:
     late: bool = False
     gate: Gate | None = None
     erased: frozenset[Place] = frozenset()
+    under: frozenset[Site] = frozenset()
+    erased_under: frozenset[Site] = frozenset()
     skipped: int = 0
     losing: int = 0
     first: int = 0
@@ -89,6 +92,7 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
             before,
             weights=tuple((place, None) for place, _ in before.weights),
             erased=before.erased if kept else frozenset(),  # what was erased may have been put back
+            erased_under=before.erased_under if kept else frozenset(),
             averaged=before.averaged if kept else frozenset(),
             foreign=kept and before.foreign,
             joined=kept and before.joined,
@@ -132,7 +136,13 @@ def _backward(before: Window, event: Event, consumed: bool) -> Window:
         weights=tuple(totals.items()),
         restacked=before.restacked + (consumed and before.micro_steps == 0),
         joined=before.joined or (before.foreign and event.alone),
+        under=before.under | _under(event),
     )
+
+
+def _under(event: Event) -> frozenset[Site]:
+    """The gate of a backward whose loss is divided by the length of a window: on either side of it is the same one."""
+    return frozenset({event.gate.site}) if event.gate is not None and "divisor" in event.detail else frozenset()
 
 
 Lengths = tuple[int, ...]
@@ -151,7 +161,8 @@ def epoch_of(window: Window) -> tuple[tuple[Lengths, ...], Lengths, tuple[Length
 def loses(window: Window) -> bool:
     """Whether part of the window was erased: gradients of a place that it holds, or all that it had."""
     stepped = frozenset(place for place, _ in window.weights)
-    return bool(window.erased) and (not stepped or bool(window.erased & stepped))
+    alike = window.erased & stepped or window.erased_under & window.under
+    return bool(window.erased) and (not stepped or bool(alike))
 
 
 def worth(window: Window) -> Weight:
@@ -177,6 +188,8 @@ def _step(before: Window, event: Event) -> Window:
         late=False,
         gate=event.gate or before.gate,
         erased=frozenset(),
+        under=frozenset(),
+        erased_under=frozenset(),
         losing=before.losing + 1 if loses(before) else 0,
         first=before.first or before.micro_steps,
         longest=max(before.longest, before.micro_steps),
@@ -198,6 +211,7 @@ def _zero(before: Window, on_purpose: bool) -> Window:
         dropped=before.dropped + dropped,
         lost=before.lost + lost,
         erased=before.erased | erased if lost else before.erased,
+        erased_under=before.erased_under | before.under if lost else before.erased_under,
         skipped=before.micro_steps or before.skipped,
     )
 
@@ -208,6 +222,7 @@ def _emptied(before: Window) -> Window:
         micro_steps=0,
         here=frozenset(),
         weights=(),
+        under=frozenset(),
         tail=0,
         zeros=before.zeros + bool(before.steps or before.micro_steps or before.zeros),
         unzeroed=0,
