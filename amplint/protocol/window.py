@@ -36,11 +36,11 @@ class Window:
     was divided afterwards. `gate`: the gate of the last step that had one.
     `erased`: the places whose gradients were erased unused since the last step; `skipped`: how many micro-steps the
     last such erasure threw away; `under`, `erased_under`: the gates of backward passes whose losses are divided by a
-    window's length, in this window and of what was erased. `losing`: the last completed windows in a row of which part was erased. `first` and
-    `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight of the last one.
-    `averaged`: the places that took the weights into an average since the last step. `foreign`: since the last step or
-    erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one of this
-    optimizer alone was added to them. `shortened`: what has been accumulated since then was clipped.
+    window's length, in this window and of what was erased. `losing`: the last completed windows in a row of which part
+    was erased. `first` and `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight
+    of the last one. `averaged`: the places that took the weights into an average since the last step. `foreign`: since
+    the last step or erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one
+    of this optimizer alone was added to them. `shortened`: what has been accumulated since then was clipped.
     """
 
     micro_steps: int = 0
