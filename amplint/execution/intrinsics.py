@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from amplint.execution.run import Run
-from amplint.execution.values import Loss, Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
+from amplint.execution.values import Instance, Loss, Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
@@ -132,9 +132,19 @@ def _among(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     return next((_played(run, [one, role], {}, at) for one in found), None)
 
 
+def _decided(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`decided(word)`: whether the user's program has asked about something called so, and it is so in this run."""
+    return any(choice.value and args[0] in choice.key.lower() for choice in run.decisions.values())
+
+
 def _configured(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`configured(name)`: whether the project makes this setting of the framework's somewhere."""
     return any(args[0] in library.settings for library in run.program.libraries)
+
+
+def _of_class(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`of_class(value, klass)`: whether a value is an object of a class of the library's own."""
+    return isinstance(args[0], Instance) and args[0].klass is args[1]
 
 
 def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -152,12 +162,14 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "among": _among,
     "ask": _ask,
     "configured": _configured,
+    "decided": _decided,
     "entry": _entry,
     "entry_of": _entry_of,
     "handed": _handed,
     "keep": _keep,
     "last_batch": _last_batch,
     "no_tail": _no_tail,
+    "of_class": _of_class,
     "opaque": _opaque,
     "open_scale": _open_scale,
     "parameters_of": _parameters_of,

@@ -289,7 +289,7 @@ _SPECIAL: dict[str, Any] = {
     "itertools.cycle": _cycle,
     "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),
     **dict.fromkeys(("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"), _loader),
-    "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy", Origin.OPAQUE),
+    "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
     "math.ceil": lambda run, args, keywords, at: _rounded(math.ceil, args),
     "math.floor": lambda run, args, keywords, at: _rounded(math.floor, args),
 }
