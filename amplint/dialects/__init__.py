@@ -10,6 +10,7 @@ from amplint.dialects.deepspeed import DEEPSPEED
 from amplint.dialects.dialect import Dialect, Loop, Normalization
 from amplint.dialects.fabric import FABRIC
 from amplint.dialects.fp16_optimizer import FP16_OPTIMIZER
+from amplint.dialects.ignite import IGNITE
 from amplint.dialects.lightning import LIGHTNING
 from amplint.dialects.mmengine import MMENGINE
 from amplint.dialects.torch import TORCH
@@ -22,6 +23,7 @@ DIALECTS: tuple[Dialect, ...] = (
     DEEPSPEED,
     FABRIC,
     FP16_OPTIMIZER,
+    IGNITE,
     LIGHTNING,
     MMENGINE,
     TRANSFORMERS,

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from amplint.execution.run import Run
-from amplint.execution.values import Instance, Loss, Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
+from amplint.execution.values import (
+    Function,
+    Instance,
+    Loss,
+    Method,
+    Optimizer,
+    Origin,
+    Parameters,
+    Scaler,
+    Scheduler,
+    Symbol,
+    Value,
+    text_of,
+)
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
@@ -125,6 +138,15 @@ def _entry_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return next((given[name] for name in names if name in given), None)
 
 
+def _acts(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`acts(value)`: whether it is a function of the user's that does a part of the training step."""
+    called = args[0].function if isinstance(args[0], Method) else args[0]
+    node = called.node if isinstance(called, Function) else None
+    if isinstance(node, ir.Lambda):
+        return isinstance(node.body, ir.Call) and getattr(node.body.func, "name", "") in ("step", "zero_grad")
+    return node is not None and (node.backward or node.steps or node.zeroes)
+
+
 def _among(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`among(role, args, kwargs)`: the first argument that plays a role; None if none does."""
     role, given, named = args
@@ -159,6 +181,7 @@ def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
+    "acts": _acts,
     "among": _among,
     "ask": _ask,
     "configured": _configured,

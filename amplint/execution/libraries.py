@@ -10,6 +10,7 @@ from amplint.execution.values import (
     Class,
     Function,
     Instance,
+    Method,
     Module,
     Optimizer,
     Scheduler,
@@ -73,6 +74,22 @@ def kept(run: Run, value: Value, role: str) -> Value:
 def may_be_kept(run: Run, value: Optimizer) -> bool:
     """Whether nobody has seen how an optimizer was made, nor whether it was among what a framework was handed."""
     return run.handed and "optimizer" in run.keepers and not run.in_library and value.algorithm is None
+
+
+def decorate(run: Run, scope: Scope, made: Function) -> None:
+    """Hands a function to the object of a library whose method decorates it: `@trainer.on(event)`."""
+    from amplint.execution import calls, expressions
+
+    for node in made.node.decorators if isinstance(made.node, ir.Function) and run.program.libraries else ():
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
+            found = expressions.evaluate(run, scope, node.func)
+            if isinstance(found, Method) and _is_library(found):
+                calls.invoke(run, calls.call(run, scope, node), [made], {}, node.at)
+
+
+def _is_library(method: Method) -> bool:
+    module = method.function.scope.outermost().module
+    return module is not None and module.library
 
 
 def _scope(run: Run, library: ir.Library) -> Scope:

@@ -340,7 +340,9 @@ def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
 
 
 def _function(run: Run, scope: Scope, node: ir.Function) -> Signal:
-    scope.bind(node.name, Function(node, scope))
+    made = Function(node, scope)
+    scope.bind(node.name, made)
+    libraries.decorate(run, scope, made)
     return None
 
 

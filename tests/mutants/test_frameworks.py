@@ -23,6 +23,7 @@ class Framework:
     raw: dict[str, str] = field(default_factory=dict)
     loop: str = "    for i, (x, y) in enumerate(loader):"
     around: str = ""
+    after: str = ""
 
     def program(self, lines: list[tuple[str, str]], gate: bool = True) -> str:
         """The program with some lines, gated or not."""
@@ -32,7 +33,7 @@ class Framework:
             gated = name in self.gated and gate
             rows += [" " * inside + self.gate] if gated else []
             rows.append(" " * (inside + 4 * gated) + text)
-        return "\n".join(rows) + "\n"
+        return "\n".join([*rows, self.after]) + "\n"
 
     def mutants(self) -> Iterator[tuple[str, str]]:
         """Every program that one slip makes, with the slip's name."""
@@ -113,6 +114,33 @@ def train(accum, model, loader, criterion):
         ("clip", "step", "zero"),
         {"backward": "loss.backward()", "clip": CLIP},
     ),
+    "ignite": Framework(
+        """\
+import torch
+from ignite.engine import Engine
+
+
+def train(accum, model, loader, criterion):
+    scaler = torch.amp.GradScaler("cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    assert len(loader) % accum == 0
+""",
+        {
+            "forward": "loss = criterion(model(batch[0]), batch[1])",
+            "divide": "loss = loss / accum",
+            "scaled backward": "scaler.scale(loss).backward()",
+            "unscale": "scaler.unscale_(optimizer)",
+            "clip": CLIP,
+            "step": "scaler.step(optimizer)",
+            "update": "scaler.update()",
+            "zero": "optimizer.zero_grad()",
+        },
+        "if engine.state.iteration % accum == 0:",
+        ("unscale", "clip", "step", "update", "zero"),
+        {"scaled backward": "loss.backward()"},
+        loop="    def update(engine, batch):",
+        after="    Engine(update).run(loader, max_epochs=2)",
+    ),
     "mmengine": Framework(
         """\
 import torch
@@ -191,6 +219,9 @@ OF_A_FRAMEWORK = {
     "fp16 optimizer: double clip": SAME,
     "apex: double clip": SAME,
     "apex: raw backward": "not yet: amp is mostly initialized under a flag, and the other branch is torch alone",
+    "ignite: double scaled backward": TWICE,
+    "ignite: double clip": SAME,
+    "ignite: double update": "torch raises: no inf checks were recorded since the first one",
     "mmengine: double update": TWICE,
     "mmengine: drop update": NO_STEP,
     "mmengine: raw update": NO_UPDATE,
