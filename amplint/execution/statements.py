@@ -133,7 +133,7 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
     elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
         owner[index] = mappings.put(owner, value)
     elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):
-        assign(run, scope, target.owner, replace(owner, item=lambda index: value))  # one stands for all of them
+        assign(run, scope, target.owner, with_changes(owner, item=lambda index: value))  # one stands for all of them
 
 
 def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
