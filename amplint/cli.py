@@ -72,8 +72,8 @@ def _rule(asked: Namespace) -> int:
 
 
 def _loops(asked: Namespace) -> int:
+    from amplint.drawing import loops
     from amplint.report import loops as report
-    from amplint.run import loops
 
     settings = load(Overrides(), asked.config, asked.isolated)
     outcome = loops(asked.paths or ["."], settings, asked.jobs)

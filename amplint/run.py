@@ -16,15 +16,18 @@ A file on which the analysis fails is our fault: it is named, and the others are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from amplint.dialects.taught import taught, words_of
-from amplint.findings import Finding, Place, Severity, TrainingLoop
+from amplint.findings import Finding, Place, Severity
 from amplint.settings import Fixing, Settings
+from amplint.source.asked import instead
 from amplint.source.discover import SUFFIXES, Discovery, SourceFile, discover
 from amplint.source.globs import matcher
+from amplint.source.imported import families
 from amplint.source.languages import MARKDOWN, is_markdown, is_notebook, script_of
 from amplint.source.prefilter import holds_comment, holds_training_words
 from amplint.source.reading import LIMIT, LIMIT_WITH_OUTPUTS, Unparsable, Unreadable, read
@@ -48,6 +51,13 @@ class Candidate:
     unreadable: Unreadable | None = None
     given: bool = False
     block: Script | None = None
+
+    @property
+    def script(self) -> Script:
+        """The Python of it. Raises Unreadable."""
+        if self.unreadable:
+            raise self.unreadable
+        return self.block or script_of(self.data, self.filename)
 
 
 @dataclass(frozen=True)
@@ -97,15 +107,6 @@ class Outcome:
         counting = [finding for finding in self.findings if not finding.refuted]
         failing = any(strict or finding.severity is Severity.ERROR for finding in counting)
         return int(failing and not exit_zero)
-
-
-@dataclass(frozen=True)
-class LoopOutcome:
-    """Training loops in order, the files that could not be read and why, and the paths that do not exist."""
-
-    loops: tuple[TrainingLoop, ...] = ()
-    lost: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
 
 
 def check(
@@ -174,11 +175,14 @@ def _checked(
     found: Discovery,
 ) -> Outcome:
     others = tuple(one.filename for one in candidates) if settings.fixing is not Fixing.NONE else ()
-    work = partial(check_file, settings=settings, analysis=analysis, others=others)
-    results: list[Checked] = []
-    for result in spread(work, candidates, _lost, jobs):
-        results.append(result)
-        progress(len(results), len(candidates))
+    changing = settings.fixing in (Fixing.SHOW, Fixing.WRITE)
+    groups = families(others) if changing else [[at] for at in range(len(candidates))]
+    work = partial(_one_after_the_other, settings=settings, analysis=analysis, others=others)
+    done: dict[int, Checked] = {}
+    for group, found_there in zip(groups, spread(work, _of(candidates, groups), _lost, jobs), strict=True):
+        done.update(zip(group, found_there, strict=True))
+        progress(len(done), len(candidates))
+    results = [done[at] for at in range(len(candidates))]
     named = list(zip((candidate.filename for candidate in candidates), results, strict=True))
     return Outcome(
         findings=tuple(sorted((one for result in results for one in result.findings), key=lambda one: one.order)),
@@ -195,6 +199,24 @@ def _checked(
     )
 
 
+def _of(candidates: Sequence[Candidate], groups: Sequence[Sequence[int]]) -> list[tuple[Candidate, ...]]:
+    return [tuple(candidates[at] for at in group) for group in groups]
+
+
+def _one_after_the_other(
+    group: Sequence[Candidate], settings: Settings, analysis: Analysis | None, others: Sequence[str]
+) -> list[Checked]:
+    """What becomes of some files, of which one may import another: each is judged with those before it mended."""
+    results = []
+    with ExitStack() as mended:
+        for candidate in group:
+            result = check_file(candidate, settings, analysis, others)
+            if settings.fixing is Fixing.SHOW and result.patch and result.data is not None:
+                mended.enter_context(instead(candidate.filename, result.data))
+            results.append(result)
+    return results
+
+
 def check_file(
     candidate: Candidate, settings: Settings, analysis: Analysis | None = None, others: Sequence[str] = ()
 ) -> Checked:
@@ -203,14 +225,14 @@ def check_file(
     speaking = settings.selection.rules(settings.inside(filename))
     trains = holds_training_words(candidate.data, words_of(settings.dialects))
     try:
-        script = _script(candidate)
+        script = candidate.script
         findings, whole = _analysed(candidate, script, settings, analysis) if trains else ([], True)
     except Unreadable as problem:
         place = Place(problem.row, 1, problem.row, 1)
         finding = _unseen(candidate, place, "unreadable-file", problem.why)
         return Checked((finding,) if finding.code in speaking else ())
     except Exception as fault:
-        return Checked(crash=_told(fault))
+        return Checked(crash=told_fault(fault))
     visible = partial(_visible, filename=filename, speaking=speaking, whole=whole, data=candidate.data)
     told = visible(script, findings)
     mendable = settings.fixing is not Fixing.NONE and whole and candidate.block is None
@@ -259,7 +281,7 @@ def _mended(
         reader = Reader(analyse, follow, beneath, Importers(others, analyse, beneath))
         done = mended(document, visible, reader, RULES, settings, not candidate.given)
     except Exception as fault:
-        return _checked_file(script, visible(script, findings), analysed=True, crash=_told(fault))
+        return _checked_file(script, visible(script, findings), analysed=True, crash=told_fault(fault))
     return _checked_file(
         done.document.script,
         done.findings,
@@ -269,44 +291,6 @@ def _mended(
         patch=done.patch,
         unwritten=done.unwritten,
     )
-
-
-def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> LoopOutcome:
-    """The training loops of files and folders, as they were understood, by place."""
-    found = found_files(paths, settings)
-    work = partial(_loops_of_file, settings=settings)
-    results = list(spread(work, prefilter(found, words_of(settings.dialects)), _lost_loops, jobs))
-    return LoopOutcome(
-        tuple(sorted((loop for result in results for loop in result.loops), key=lambda loop: loop.order)),
-        tuple(line for result in results for line in result.lost),
-        found.missing,
-    )
-
-
-def _loops_of_file(candidate: Candidate, settings: Settings) -> LoopOutcome:
-    from amplint.analysis import loops_of
-
-    if candidate.unreadable or not holds_training_words(candidate.data, words_of(settings.dialects)):
-        return LoopOutcome(lost=(f"{candidate.filename}: {candidate.unreadable.why}",) if candidate.unreadable else ())
-    try:
-        script = _script(candidate)
-        return LoopOutcome(
-            tuple(map(script.placed_loop, loops_of(script.text, candidate.filename, taught(settings.dialects))))
-        )
-    except (Unreadable, Unparsable) as problem:
-        return LoopOutcome(lost=(f"{candidate.filename}: {problem.why}",))
-    except Exception as fault:
-        return LoopOutcome(lost=(f"{candidate.filename}: a fault of amplint's own: {_told(fault)}",))
-
-
-def _lost_loops(candidate: Candidate) -> LoopOutcome:
-    return LoopOutcome(lost=(f"{candidate.filename}: the process that was reading it ended without a word",))
-
-
-def _script(candidate: Candidate) -> Script:
-    if candidate.unreadable:
-        raise candidate.unreadable
-    return candidate.block or script_of(candidate.data, candidate.filename)
 
 
 def _analysed(
@@ -373,7 +357,7 @@ def _wanted_by_name(data: bytes, words: frozenset[str] = frozenset()) -> bool:
 def text_of(filename: str) -> str:
     """The text of a file as it is shown; empty for one that cannot be read."""
     try:
-        return _script(Candidate(filename, read(filename, lambda data: True) or b"")).text
+        return Candidate(filename, read(filename, lambda data: True) or b"").script.text
     except Unreadable:
         return ""
 
@@ -382,11 +366,14 @@ def _silent(done: int, total: int) -> None:
     """Nobody waits."""
 
 
-def _told(fault: Exception) -> str:
+def told_fault(fault: Exception) -> str:
+    """An exception that is our own fault, as it is shown."""
     from traceback import format_exception
 
     return "".join(format_exception(type(fault), fault, fault.__traceback__, limit=-8)).rstrip()
 
 
-def _lost(candidate: Candidate) -> Checked:
-    return Checked(crash="the process that was checking it ended without a word (out of memory or stack?)")
+def _lost(group: Sequence[Candidate]) -> list[Checked]:
+    return [
+        Checked(crash="the process that was checking it ended without a word (out of memory or stack?)") for _ in group
+    ]

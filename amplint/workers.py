@@ -12,8 +12,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-WORTH_A_POOL = 24  # items; a training file takes about 70 ms
-PER_PROCESS = 8  # items at least
+WORTH_A_POOL = 8  # items; a file with a training loop takes between a tenth of a second and several
+PER_PROCESS = 3  # items at least
 UNDER_WAY = 16  # items that are tried alone after a process was lost, before there is a pool again
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from amplint.findings import Finding, Severity
 from amplint.source.asked import instead, recorded
+from amplint.source.imported import leads_to
 from amplint.source.languages import script_of
 from amplint.source.reading import Unparsable, Unreadable, read
 
@@ -60,12 +60,11 @@ class Importers:
     def _importing(self, filename: str, data: bytes) -> Iterator[tuple[str, str]]:
         """The other files that ask for a file when they are read, with their texts."""
         here = os.path.abspath(filename)
-        words = _words(filename)
         for name in self.others:
-            if os.path.abspath(name) == here:
+            if os.path.abspath(name) == here or not leads_to(name, filename):
                 continue
             try:
-                held = read(name, lambda held: words.search(held) is not None)
+                held = read(name, lambda held: True)
                 text = script_of(held, name).text if held is not None else None
                 with instead(filename, data), recorded() as asked:
                     told = self.findings(text, name) if text is not None else []
@@ -74,10 +73,3 @@ class Importers:
             if text is not None and any(kind == "stamp" and os.path.abspath(path) == here for kind, path in asked):
                 self.known[name, data] = counted(told)
                 yield name, text
-
-
-def _words(filename: str) -> re.Pattern[bytes]:
-    """The names by which a file may be imported: its own and those of the packages around it."""
-    parts = os.path.normpath(filename).split(os.sep)
-    names = [os.path.splitext(parts[-1])[0], *(part for part in parts[:-1] if part.isidentifier())]
-    return re.compile(rb"\b(?:" + b"|".join(re.escape(os.fsencode(name)) for name in names) + rb")\b")

@@ -42,3 +42,37 @@ def test_a_fix_that_puts_another_file_wrong_is_only_shown(amplint, project, writ
     write({"helper.py": HELPER, "train.py": CALLER.replace("DIVIDED", divided)})
     amplint("--fix", "--unsafe-fixes", "--no-cache", *named, analysis=None)
     assert (project / "helper.py").read_text() == helper
+
+
+CRITERION = """\
+import torch.nn.functional as functional
+
+ACCUM_STEPS = 4
+
+
+def loss_of(outputs, targets):
+    return functional.cross_entropy(outputs, targets)
+"""
+LOOP = """\
+from losses import ACCUM_STEPS, loss_of
+
+
+def train(model, loader, optimizer):
+    optimizer.zero_grad()
+    for i, (x, y) in enumerate(loader):
+        loss = loss_of(model(x), y)
+        loss.backward()
+        if (i + 1) % ACCUM_STEPS == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("how", ["--fix", "--diff"])
+def test_of_files_that_import_each_other_each_is_judged_with_those_before_it_mended(amplint, project, write, how):
+    """Two files that use one function: whatever is divided, it is divided once."""
+    more = {f"other{n}.py": "loss.backward()\n" for n in range(12)}
+    write({"losses.py": CRITERION, "first.py": LOOP, "second.py": LOOP.replace("def train", "def fit"), **more})
+    told = amplint(how, "--unsafe-fixes", "--no-cache", "--jobs", "2", ".", analysis=None)
+    said = told.out if how == "--diff" else "".join(path.read_text() for path in project.glob("*.py"))
+    assert said.count("/ ACCUM_STEPS") == 2

@@ -9,9 +9,11 @@ from tests.imports.arrows import astray, forbidden, loaded_by, loaded_with, modu
 ROOT = Path(__file__).parents[2]
 
 VALUES = ("findings", "settings", "selection")
+COMMANDS = ("checking", "completion", "drawing", "run")
 ROOMS = {
     "__main__": ("cli",),
-    "cli": ("arguments", "cache", "checking", "completion", "console", "keys", "run", "report", "catalogue", *VALUES),
+    "cli": ("arguments", "cache", "console", "keys", *COMMANDS, "report", "catalogue", *VALUES),
+    "drawing": ("run", "analysis", "dialects.taught", "source", "workers", *VALUES),
     "checking": ("arguments", "baseline", "console", "fix", "run", "report", "runtime_report", "watching", *VALUES),
     "completion": ("arguments", "keys", "selection"),
     "console": ("arguments",),
