@@ -20,6 +20,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.protocol.events import Kind
 
 
 def find(run: Run, qualified: str) -> Value:
@@ -61,14 +62,23 @@ def unknown_arguments(klass: Class, known: dict[str, Value], prefix: str = "") -
 def kept(run: Run, value: Value, role: str) -> Value:
     """What a framework makes of an optimizer or scheduler whose making is not seen, or was not handed to it yet."""
     keeper = run.keepers.get(role)
+    made = isinstance(value, Scheduler) or (isinstance(value, Optimizer) and value.algorithm is not None)
     if keeper is None or run.in_library or (isinstance(value, (Optimizer, Scheduler)) and run.handed):
         return value
+    if made and _own_backward(run):
+        return value  # a training beside the framework's
     key = ("kept", text_of(value))
     if key not in run.objects:
         from amplint.execution import calls
 
         run.objects[key] = calls.invoke(run, keeper, [value], {}, ir.NOWHERE)
     return run.objects[key]
+
+
+def _own_backward(run: Run) -> bool:
+    """Whether the last backward is the user's own, past the framework."""
+    last = next((event for event in reversed(run.events) if event.kind is Kind.BACKWARD), None)
+    return last is not None and "through" not in last.detail
 
 
 def may_be_kept(run: Run, value: Optimizer) -> bool:
