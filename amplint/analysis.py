@@ -102,11 +102,11 @@ def all_findings_of(
 class Played:
     """A program and the runs from each of its entries, each played when it is first asked for.
 
-    `tail`: how many batches are left over of an epoch.
+    `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
     """
 
-    def __init__(self, program: ir.Program, tail: int = 1) -> None:
-        self.program, self.tail = program, tail
+    def __init__(self, program: ir.Program, tail: int = 1, patience: int = 1) -> None:
+        self.program, self.tail, self.patience = program, tail, patience
         self.entries = tuple(entries(program))
         self._through = passing_on(program)
         self._runs: dict[int, tuple[list[Run], bool]] = {}
@@ -114,7 +114,7 @@ class Played:
     def runs(self, at: int) -> tuple[list[Run], bool]:
         """The runs from an entry, and whether they are all."""
         if at not in self._runs:
-            self._runs[at] = _runs_and_whether_all(self.program, self.entries[at], self.tail)
+            self._runs[at] = _runs_and_whether_all(self.program, self.entries[at], self.tail, self.patience)
         return self._runs[at]
 
     def has_run(self, at: int, executed: Set[int]) -> bool:
@@ -188,11 +188,14 @@ def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
         return frozenset()
 
 
-def loops_of(text: str, filename: str, taught: Teaching = (), once: bool = False) -> list[TrainingLoop]:
+def loops_of(
+    text: str, filename: str, taught: Teaching = (), once: bool = False, patience: int = 1
+) -> list[TrainingLoop]:
     """The training loops of one file, by place; one whose backward no run reached is told as not followed.
 
     What was not followed is tried from every entry; `once`: from those alone that findings are looked for from.
-    Raises Unparsable, and Unreadable for code nested too deeply.
+    `patience`: how many times as much as usual is tried where that was not all. Raises Unparsable, and Unreadable for
+    code nested too deeply.
     """
     with _deep():
         reading = _read(text, filename, taught)
@@ -208,6 +211,8 @@ def loops_of(text: str, filename: str, taught: Teaching = (), once: bool = False
             if followed and reading.played.has_run(at, executed):
                 continue
             runs, complete = reading.played.runs(at)
+            if not complete and patience > 1:
+                runs, complete = Played(reading.played.program, reading.played.tail, patience).runs(at)
             executed |= {function for run in runs for function in run.executed}
             loops, parts = understood([run.events for run in runs], places)
             inner |= parts
@@ -306,12 +311,12 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
     return list(found.values())
 
 
-def _runs_and_whether_all(program: ir.Program, entry: Entry, tail: int) -> tuple[list[Run], bool]:
+def _runs_and_whether_all(program: ir.Program, entry: Entry, tail: int, patience: int) -> tuple[list[Run], bool]:
     """All runs from an entry, on a model that does not change any more, and whether they are all."""
     model, idle = Model(tail=tail), Counter[str]()
     for _ in range(MAX_RESTARTS):
         try:
-            return all_runs(lambda forced: play(program, entry, model, forced), idle=idle)
+            return all_runs(lambda forced: play(program, entry, model, forced), idle=idle, patience=patience)
         except Again:
             continue
     return [], False

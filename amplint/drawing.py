@@ -15,6 +15,10 @@ from amplint.source.reading import Unparsable, Unreadable
 from amplint.workers import spread
 
 
+PATIENCE = 4
+"""How many times as many runs as for a check are tried to draw a loop."""
+
+
 @dataclass(frozen=True)
 class LoopOutcome:
     """Training loops in order, the files that could not be read and why, and the paths that do not exist."""
@@ -42,10 +46,9 @@ def _loops_of_file(candidate: Candidate, settings: Settings) -> LoopOutcome:
     if candidate.unreadable or not holds_training_words(candidate.data, words_of(settings.dialects)):
         return LoopOutcome(lost=(f"{candidate.filename}: {candidate.unreadable.why}",) if candidate.unreadable else ())
     try:
-        script = candidate.script
-        return LoopOutcome(
-            tuple(map(script.placed_loop, loops_of(script.text, candidate.filename, taught(settings.dialects))))
-        )
+        script, dialects = candidate.script, taught(settings.dialects)
+        found = loops_of(script.text, candidate.filename, dialects, patience=PATIENCE)
+        return LoopOutcome(tuple(map(script.placed_loop, found)))
     except (Unreadable, Unparsable) as problem:
         return LoopOutcome(lost=(f"{candidate.filename}: {problem.why}",))
     except Exception as fault:

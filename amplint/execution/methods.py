@@ -55,6 +55,7 @@ _SAME_LOSS = frozenset(
     """mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_
     type""".split()
 )
+_KEEPS_NUMBERS = frozenset({"detach_", "requires_grad_"})
 _OUT = frozenset({"item", "detach", "tolist", "numpy"})
 
 
@@ -182,7 +183,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if isinstance(value, (list, tuple)):
         return [_scale(run, scaler, item, at) for item in value]
     if isinstance(value, Symbol):
-        value = Loss(None, trail=Trail(forward=value.ran, reach=value.reach))
+        value = Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=value.forward)
     if isinstance(value, Stream) or not isinstance(value, Loss):
         value = Loss(None)
     if not enabled(run, scaler):
@@ -241,6 +242,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     run.loop_gate = None
     detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
     detail |= ranks.averaged(run, loss) | ranks.counted(run, loss)
+    detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     run.emit(
         Kind.BACKWARD,
         at,
@@ -292,7 +294,7 @@ def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Sp
         zero_gradient(run, owner, at)
     elif name in ("clamp_", "clip_"):
         run.emit(Kind.CLIP, at, optimizer_of(run, owner.model))
-    elif name.endswith("_") and not name.endswith("__"):
+    elif name.endswith("_") and not name.endswith("__") and name not in _KEEPS_NUMBERS:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"grad.{name}()", Origin.DATA)
 

@@ -30,6 +30,7 @@ from amplint.execution.values import (
     Symbol,
     Trail,
     Value,
+    last_part,
     text_of,
 )
 from amplint.execution.words import says
@@ -53,6 +54,7 @@ _HARMLESS = says(
 _HIDDEN = says(
     r"(?i)backward|zero_?grad|step|optimi[sz]|unscale|clip|update_param|replay$|train_(batch|one)|scale_loss"
 )
+_MAY_CLIP = says(r"(?i)clip|grad|norm|optim|engine|trainer|accelerator|fabric|scaler|self|torch|utils|amp$")
 _RESTORES = says(r"(?i)load|resume|restore")
 _SCALER = re.compile(r"(?i)(?<!standard)(?<!min_max)(?<!minmax)(?<!std)(?<!robust)scalers?$")
 _TENSOR_SCALERS = re.compile(r"(?i)(standard|min_?max|robust|target|feature|data|label|y|x|tgt|price)_?scalers?$")
@@ -156,9 +158,18 @@ def call(
             return found
     elif owner and _hidden_from_us(method) and role_of(run, Symbol(owner, func.origin)) == "optimizer":
         run.emit(Kind.OPAQUE, at, play(run, Symbol(owner, func.origin, governed=func.governed), "optimizer"))
-    if not quiet:
+    if not quiet and not _clips_numbers(run, func, args):
         hand_over(run, func.text, args, keywords, at)
     return _plain(run, func, args, keywords, at)
+
+
+def _clips_numbers(run: Run, func: Symbol, args: list[Value]) -> bool:
+    """Whether it is the `clip` of a tensor or an array, and not of whoever clips gradients."""
+    owner, _, method = func.text.rpartition(".")
+    if method not in ("clip", "clip_") or not owner or any(isinstance(value, (Parameters, Gradient)) for value in args):
+        return False
+    symbol = Symbol(owner)
+    return not (_MAY_CLIP(symbol.name) or is_model(run, symbol) or role_of(run, symbol))
 
 
 def _hidden_from_us(method: str) -> bool:
@@ -183,6 +194,9 @@ def _method(
     if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
         return averages.update(run, args, keywords, at)
     role = role_of(run, symbol)
+    if method == "step" and role is None and _SCHEDULER.search(_maker(owner) or symbol.name):
+        run.emit(Kind.SCHEDULER_TOLD, at, scheduler=play(run, symbol, "scheduler"))  # of which too little is known
+        return Symbol("None")
     if method == "step" and role is None and args and _plays(run, args[0]) == "optimizer":
         role = "scaler"
     if role == "scheduler" and symbol.governed:
@@ -203,6 +217,12 @@ def _method(
         partly = method == "sum" and (args or not keywords.keys().isdisjoint({"dim", "axis"}))
         return symbol if partly else _reduced(run, symbol, method)
     return None
+
+
+def _maker(text: str) -> str:
+    """The name of the function that something not known was returned by, empty for what no call returned."""
+    called, parenthesis, _ = text.partition("(")
+    return last_part(called) if parenthesis else ""
 
 
 HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
@@ -250,7 +270,8 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     scaled = _scaled(symbol)
     forward = precision.of_backward(run, symbol.ran, scaled)
     through = reach.asked(run, symbol.reach)
-    run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, **ranks.backward(run, at))
+    detail = {"whole": "yes"} if symbol.forward else {}
+    run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, detail=detail, **ranks.backward(run, at))
     return Symbol("None")
 
 

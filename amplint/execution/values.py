@@ -113,8 +113,8 @@ class Loss:
     """A loss: the factor between the criterion's mean (`summed`: its sum over the batch) and it, None when not known.
 
     `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given.
-    `attached`: it certainly carries its graph. `raw`: of a function not followed: no mean? `collected`: its value is
-    the sum over the ranks, which its graph does not know.
+    `attached`: it certainly carries its graph. `whole`: a model has returned it, whatever it is. `raw`: of a function
+    not followed: no mean? `collected`: its value is the sum over the ranks, which its graph does not know.
     """
 
     weight: Fraction | None
@@ -126,6 +126,7 @@ class Loss:
     summed: bool = False
     trail: Trail = field(default_factory=Trail, compare=False)
     attached: bool = field(default=True, compare=False)
+    whole: bool = field(default=False, compare=False)
     raw: bool = field(default=False, compare=False)
     collected: bool = field(default=False, compare=False)
 

@@ -48,11 +48,14 @@ R = TypeVar("R", bound=Decided)
 
 
 def all_runs(
-    play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS, idle: Counter[str] | None = None
+    play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS, idle: Counter[str] | None = None, patience: int = 1
 ) -> tuple[list[R], bool]:
-    """One run per assignment, and whether that was all of them. `idle` is known from before, and learns."""
+    """One run per assignment, and whether that was all of them. `idle` is known from before, and learns.
+
+    `patience`: how many times as much as usual may be tried.
+    """
     search = _Search(play, Counter() if idle is None else idle)
-    complete = search.finish(limit)
+    complete = search.finish(limit * patience, MAX_COST * patience)
     return search.runs, complete
 
 
@@ -76,11 +79,11 @@ class _Search(Generic[R]):
     played: int = 0
     cost: int = 0
 
-    def finish(self, limit: int) -> bool:
+    def finish(self, limit: int, most: int) -> bool:
         """Whether everything has been tried, within the limits."""
         self._keep(self._played({}), {})
         while self.now or self.waiting or self.doubted:
-            if self.played >= limit or self.cost >= MAX_COST:
+            if self.played >= limit or self.cost >= most:
                 return False
             if self.now:
                 self._try(*self.now.pop())

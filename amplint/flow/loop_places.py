@@ -5,7 +5,7 @@ Where no loop does, it is the loop that back-propagates, or the function whose c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from amplint.flow import program as ir
 
@@ -35,10 +35,17 @@ def _functions(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Function]:
 
 def _in_function(function: ir.Function) -> Iterator[Placed]:
     found = list(_in_body(function.body, function.name))
-    if found:
-        yield from found
-    elif function.backward and function.steps and not function.loops:
+    parts = [node for node, _ in found if isinstance(node, ir.For | ir.While) and not node.shape.steps]
+    steps = function.backward and function.steps and len(parts) == len(found)
+    if steps and (not function.loops or _follows(function.body, parts)):
         yield function, function.name
+    else:
+        yield from found
+
+
+def _follows(body: tuple[ir.Stmt, ...], loops: Sequence[ir.Stmt]) -> bool:
+    """Whether the one loop over the micro-steps of a window stands in a body itself: what follows it is to step."""
+    return len(loops) == 1 and any(node is loops[0] for node in body)
 
 
 def _in_body(body: tuple[ir.Stmt, ...], function: str) -> Iterator[Placed]:

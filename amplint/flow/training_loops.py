@@ -1,7 +1,8 @@
 """What was understood of a training loop, drawn from one of its runs.
 
 A run is cut into windows (up to the first backward after a step), a window into micro-steps (each begins with the
-backward that the first one began with). One full window is drawn; what stands outside the loop happens once per epoch.
+backward that the first one began with, or with one that it has had already). One full window is drawn; what stands
+outside the loop happens once per epoch.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.ledger import Grads
@@ -25,8 +27,13 @@ _WORDS: Mapping[Kind, str] = {
     Kind.UPDATE: "update",
     Kind.ZERO_GRAD: "zero_grad",
     Kind.SCHEDULER_STEP: "scheduler",
+    Kind.SCHEDULER_TOLD: "scheduler",
     Kind.OPAQUE: "?",
 }
+
+
+_ENDING = STEPS | {Kind.UPDATE, Kind.SCHEDULER_STEP, Kind.SCHEDULER_TOLD}
+"""What belongs to the step that it follows, wherever it stands."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +90,21 @@ def understood(
     found = []
     for site, function in loops:
         mine = [[event for event in run if own.get(id(event)) == site] for run, own in zip(runs, owners, strict=True)]
-        richest = max(range(len(runs)), key=lambda number: len({(e.kind, e.site) for e in mine[number]}), default=None)
+        richest = max(range(len(runs)), key=lambda number: _richness(mine[number]), default=None)
         if richest is not None and any(event.kind is Kind.BACKWARD for event in mine[richest]):
-            found.append(_of(site, function, mine[richest], runs[richest], mine))
+            found.append(_of(site, function, mine[richest], _elsewhere(runs[richest], owners[richest], site), mine))
     return found, frozenset(reached - {loop.site for loop in found})
+
+
+def _elsewhere(run: Sequence[Event], own: dict[int, Site], site: Site) -> list[Event]:
+    """The events of a run without those that are part of another training loop."""
+    training = {own.get(id(event)) for event in run if event.kind is Kind.BACKWARD} - {None, site}
+    return [event for event in run if own.get(id(event)) not in training]
+
+
+def _richness(events: Sequence[Event]) -> tuple[bool, int]:
+    """How much of a training loop some events show: whether it steps, and how many different things happen."""
+    return any(event.kind in STEPS for event in events), len({(event.kind, event.site) for event in events})
 
 
 def _owners(run: Sequence[Event], places: Sequence[Site]) -> dict[int, Site]:
@@ -132,29 +150,32 @@ def _of(
         cadence["zero_grad"],
         cadence["scheduler"],
         _drawn(window),
-        _not_followed([event for found in all_runs for event in found], len(window.micro_steps)),
+        _not_followed([event for found in all_runs for event in found], len(window.micro_steps), site.path),
     )
 
 
-def _windows(events: Iterable[Event]) -> list[_Window]:
-    windows, stepped, first = [_Window()], False, None
+def _windows(events: Sequence[Event]) -> list[_Window]:
+    windows, stepped, since = [_Window()], False, set[Site]()
+    back = [event.site for event in events if event.kind is Kind.BACKWARD]
+    alone = {site for site, after in pairwise(back) if site == after}  # each is all of a micro-step
     for event in events:
         if event.kind is Kind.BACKWARD:
             if stepped:
-                windows.append(_Window(_before(windows[-1].latest, event)))
-            first = first or event.site
+                windows.append(_Window(_before(windows[-1].latest, back[0] if event.site in alone else event.site)))
             stepped = False
-            if event.site == first or not windows[-1].micro_steps:
+            if event.site == back[0] or event.site in since or not windows[-1].micro_steps:
                 windows[-1].micro_steps.append([])
+                since = set()
+            since.add(event.site)
         windows[-1].latest.append(event)
         stepped = stepped or event.kind in STEPS
     return [window for window in windows if window.micro_steps]
 
 
-def _before(ending: list[Event], backward: Event) -> list[Event]:
+def _before(ending: list[Event], backward: Site) -> list[Event]:
     """Takes from the end of a window what stands above the next backward: it belongs to the window that begins."""
     count = 0
-    while count < len(ending) and ending[-1 - count].kind not in STEPS and ending[-1 - count].site < backward.site:
+    while count < len(ending) and ending[-1 - count].kind not in _ENDING and ending[-1 - count].site < backward:
         count += 1
     taken = ending[len(ending) - count :]
     del ending[len(ending) - count :]
@@ -197,9 +218,9 @@ def _divisor(events: Iterable[Event], micro_steps: int) -> str:
     named = {event.detail["divisor"] for event in found if "divisor" in event.detail}
     if named:
         return ", ".join(sorted(named))
-    if any(event.weight is None for event in found) and micro_steps > 1:
+    if any(event.weight is None and "whole" not in event.detail for event in found) and micro_steps > 1:
         return UNKNOWN
-    odd = {str(1 / event.weight) for event in found if event.weight not in (None, 0, 1) and event.weight is not None}
+    odd = {str(1 / event.weight) for event in found if event.weight is not None and 0 < event.weight < 1}
     return ", ".join(sorted(odd)) or NONE
 
 
@@ -234,16 +255,32 @@ def _drawn(window: _Window) -> str:
 
 
 def _told(events: Iterable[Event]) -> list[str]:
-    return [_WORDS[event.kind] for event in events if event.kind in _WORDS]
+    """The words of events; a scheduler that steps several times at one place, or steps its parts, is told once."""
+    found: list[Event] = []
+    for event in (event for event in events if event.kind in _WORDS):
+        again = found and event.kind is Kind.SCHEDULER_STEP is found[-1].kind and event.site == found[-1].site
+        found += [] if again else [event]
+    return [_WORDS[event.kind] for event in found]
 
 
-def _not_followed(events: Iterable[Event], micro_steps: int) -> tuple[tuple[Site, str], ...]:
+def _not_followed(events: Iterable[Event], micro_steps: int, path: str) -> tuple[tuple[Site, str], ...]:
     """The places where something remains unknown; where a window is one micro-step, the weight of its loss need not be
     known."""
     found: dict[tuple[Site, str], None] = {}
     for event in events:
+        here = _at_home(event, path)
         if event.kind is Kind.OPAQUE:
-            found[event.site, "what this does to the gradients could not be followed"] = None
-        elif event.kind is Kind.BACKWARD and event.weight is None and micro_steps > 1 and "divisor" not in event.detail:
-            found[event.site, "the weight of this loss could not be followed"] = None
+            found[here, "what this does to the gradients could not be followed"] = None
+        elif event.kind is Kind.BACKWARD and micro_steps > 1 and _of_unknown_weight(event):
+            found[here, "the weight of this loss could not be followed"] = None
     return tuple(sorted(found))
+
+
+def _of_unknown_weight(event: Event) -> bool:
+    """Whether the program may divide a loss, or not; what a model returns has nothing to do with the window."""
+    return event.weight is None and not event.detail.keys() & {"divisor", "whole"}
+
+
+def _at_home(event: Event, path: str) -> Site:
+    """Where an event stands in a file: of one in another file, the call that led to it."""
+    return next((site for site in reversed(event.step_of_program) if site.path == path), event.site)

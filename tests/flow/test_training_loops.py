@@ -160,6 +160,179 @@ def test_a_loss_of_unknown_making_that_is_divided_by_the_window_has_its_divisor(
     assert (loop.divisor, loop.not_followed) == ("args.accum", ())
 
 
+def test_a_loss_that_a_model_returns_is_not_divided_by_a_window_that_the_model_has_never_seen():
+    loop = only(
+        """
+        for i, batch in enumerate(loader):
+            logits, loss = model(batch)
+            scaler.scale(loss).backward()
+            if (i + 1) % args.accum == 0:
+                scaler.step(optimizer)
+                scaler.update()
+                optimizer.zero_grad()
+        """
+    )
+    assert (loop.divisor, loop.not_followed) == ("none", ())
+
+
+def test_a_backward_that_stands_twice_for_the_boundary_and_the_rest_is_one_in_each_micro_step():
+    loop = only(
+        """
+        for i, (x, y) in enumerate(loader):
+            loss = criterion(model(x), y) / args.accum
+            if i % args.accum == 0:
+                loss.backward()
+                clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                optimizer.zero_grad()
+            else:
+                with model.no_sync():
+                    loss.backward()
+        """
+    )
+    assert loop.drawn == "(backward) x args.accum -> clip step zero_grad"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "share = args.share(x).clip(0.1)",
+        "for p in model.parameters():\n        p.grad.detach_()",
+        "lr_schedulers[0].step()",
+        "names = optimizer.to_dict()",
+    ],
+)
+def test_what_changes_no_gradient_is_not_something_that_could_not_be_followed(line):
+    loop = only(
+        f"for x, y in loader:\n    optimizer.zero_grad()\n    criterion(model(x), y).backward()\n    {line}\n"
+        "    optimizer.step()\n"
+    )
+    assert loop.not_followed == ()
+
+
+def test_whoever_clips_gradients_in_code_not_read_is_not_followed():
+    loop = only(
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = args.clipper.clip(criterion(model(x), y))
+            loss.backward()
+            optimizer.step()
+        """
+    )
+    assert [place.row for place, _ in loop.not_followed] == [9]
+
+
+def test_a_run_that_steps_is_drawn_and_not_one_that_leaves_early():
+    loop = only(
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            if args.found_overflow(loss):
+                optimizer.zero_grad()
+                optimizer.zero_grad()
+                optimizer.zero_grad()
+                continue
+            optimizer.step()
+        """
+    )
+    assert loop.drawn == "zero_grad backward step"
+
+
+def test_what_happens_in_another_file_is_not_followed_at_the_call_that_leads_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "helpers.py").write_text("def after(optimizer, unknown):\n    unknown.change(optimizer)\n")
+    text = (
+        "from helpers import after\n\n\ndef train(model, loader, criterion, optimizer, unknown):\n"
+        "    for x, y in loader:\n        optimizer.zero_grad()\n        criterion(model(x), y).backward()\n"
+        "        after(optimizer, unknown)\n        optimizer.step()\n"
+    )
+    (loop,) = loops_of(text, "train.py")
+    assert [place.row for place, _ in loop.not_followed] == [8]
+
+
+def test_a_function_that_steps_after_a_loop_over_micro_steps_is_a_window_as_a_whole():
+    loop = only(
+        """
+        optimizer.zero_grad()
+        for _ in range(args.accum):
+            x, y = next(loader)
+            (criterion(model(x), y) / args.accum).backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        """
+    )
+    assert (loop.function, loop.place.row) == ("train", 5)
+    assert loop.drawn == "zero_grad (backward) x args.accum -> clip step"
+
+
+def test_what_another_training_loop_does_is_not_done_once_per_epoch():
+    found = drawn(
+        """
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            model.zero_grad()
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            scheduler.step()
+        """
+    )
+    assert [(loop.step, loop.scheduler) for loop in found][-1] == ("every step", "every step")
+    assert all(loop.step != "once per epoch" for loop in found)
+
+
+def test_a_scheduler_that_is_told_the_epoch_is_drawn():
+    loop = only(
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            scheduler.step(args.progress)
+        """
+    )
+    assert (loop.drawn, loop.scheduler) == ("zero_grad backward step scheduler", "every step")
+
+
+def test_steps_of_a_scheduler_in_a_row_are_drawn_once():
+    loop = only(
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            for _ in range(args.world):
+                scheduler.step()
+        """
+    )
+    assert loop.drawn == "zero_grad backward step scheduler"
+
+
+def test_a_loss_made_larger_is_not_divided():
+    loop = only(
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            (criterion(model(x), y) * 65536).backward()
+            optimizer.step()
+        """
+    )
+    assert loop.divisor == "none"
+
+
+MANY = "".join(f"    if args.a{n}:\n        loss = loss * {n + 2}\n" for n in range(8))
+
+
+def test_with_more_patience_more_is_tried():
+    text = f"for x, y in loader:\n    loss = criterion(model(x), y)\n{MANY}    loss.backward()\n    optimizer.step()\n"
+    short, long = loops_of(text, "a.py"), loops_of(text, "a.py", patience=4)
+    assert ([len(loop.not_followed) for loop in short], [len(loop.not_followed) for loop in long]) == ([1], [0])
+
+
 EPOCHS = (
     HEAD.replace("helper", "helper, lines=()")
     + """    for x, y in loader:
