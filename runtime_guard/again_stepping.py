@@ -17,7 +17,7 @@ from runtime_guard.late import number
 from runtime_guard.normalization import learning_rate
 from runtime_guard.recorder import calling_frame
 from runtime_guard.scales import ScaleAccount
-from runtime_guard.stepping import argument
+from runtime_guard.stepping import argument, raises_at_overflow
 from runtime_guard.windows import Account
 
 
@@ -79,7 +79,7 @@ class ScalerStepAgain(Comparing):
         if token is None or not recorder.ranks.alone or getattr(token[2], "_step_supports_amp_scaling", False):
             return None
         names = recorder.scaler(args[0]), recorder.optimizer(token[2])
-        if names[1] in recorder.whole:
+        if names[1] in recorder.by_hand.whole:
             return None
         if not recorder.thread.stepped:
             return None
@@ -122,7 +122,12 @@ class StepAgain(Comparing):
         optimizer, given, named = args
         closure = given[1] if len(given) > 1 else named.get("closure")
         name = recorder.optimizer(optimizer)
-        if callable(closure) or not recorder.ranks.alone or recorder.watches[name].empty or name in recorder.whole:
+        if (
+            callable(closure)
+            or not recorder.ranks.alone
+            or recorder.watches[name].empty
+            or name in recorder.by_hand.whole
+        ):
             return None
         return _Step((name,), (), self.account_of(optimizer))
 
@@ -272,7 +277,7 @@ def _scale_of(scaler: Any) -> float | None:
 
 def _limits(args: Any, kwargs: Any) -> tuple[Any, Any]:
     limit = argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
-    return limit, argument(args, kwargs, 3, "error_if_nonfinite")
+    return limit, raises_at_overflow(args, kwargs)
 
 
 def _ids(handed: Tensor | list[Tensor]) -> tuple[int, ...]:

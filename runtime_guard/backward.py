@@ -14,10 +14,11 @@ from runtime_guard import gradients
 from runtime_guard.divisors import divisor_in
 from runtime_guard.frameworks import Brought
 from runtime_guard.normalization import UNREAD
+from runtime_guard.penalties import Asked, Penalties
 from runtime_guard.precision import region_of
 from runtime_guard.recorder import Recorder, Stack
 from runtime_guard.scaled import scaler_of
-from runtime_guard.unseen import Unseen
+from runtime_guard.unseen import unseen
 from runtime_guard.ways import Outcome
 
 Watched = list[tuple[Any, str | None, list[Tensor], gradients.Stamp]]
@@ -37,17 +38,20 @@ class Backward:
         self._recorder = recorder
         self._missed = False
         self._divisors: dict[tuple[Stack, float], str | None] = {}
-        self._unseen = Unseen()
+        self._unseen = unseen()
+        self._penalties = Penalties(recorder)
         self.latest: tuple[Outcome, bool] | None = None
 
     def begins(self, args: Any, kwargs: Any) -> Any:
-        """What is known before the pass; None for one that fills no `.grad`, or runs inside another."""
+        """What is known before the pass; None for one that runs inside another, or is of no concern."""
         recorder = self._recorder
         inside = recorder.thread.inside
         if inside["step"]:
             recorder.thread.forget_failed_steps()
         within = torch._C._current_graph_task_id() != -1 or inside["backward"] or inside["scaler.step"]
-        if not kwargs.get("accumulate_grad") or within or (inside["step"] and recorder.thread.closure is None):
+        if not kwargs.get("accumulate_grad"):
+            return self._penalties.asks(args)
+        if within or (inside["step"] and recorder.thread.closure is None):
             return None
         recorder.look()
         watched: Watched = []
@@ -58,6 +62,7 @@ class Backward:
             tensors = gradients.sample(thing)
             watched.append((thing, None, tensors, gradients.stamp(tensors)))
         roots = [root for root in args[0] if isinstance(root, Tensor)]
+        self._penalties.look(roots)
         inside["backward"] += 1
         brought = recorder.frameworks.loss(recorder.sites.stack())
         place = brought.place
@@ -71,6 +76,9 @@ class Backward:
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
         if token is None:
+            return
+        if isinstance(token, Asked):
+            self._penalties.given(token, result)
             return
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
@@ -88,8 +96,8 @@ class Backward:
         scaled = reading.scaled if reading.terms else scaler is not None
         names = frozenset(name for _, name, _ in reached)
         for _, name, tensors in reached:
-            unseen = gradients.hooked(tensors) or self._unseen.in_files({site.path for site in stack})
-            weight = None if unseen else reading.weight
+            hidden = gradients.hooked(tensors) or self._unseen.in_files({site.path for site in stack})
+            weight = None if hidden else reading.weight
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight),
@@ -127,7 +135,7 @@ class Backward:
 
     def fails(self, token: Any) -> None:
         """A pass that raised has filled nothing that one could speak of."""
-        if token is not None:
+        if token is not None and not isinstance(token, Asked):
             self._recorder.thread.inside["backward"] -= 1
             self._recorder.seen()
 
@@ -154,7 +162,9 @@ class Backward:
             return {**brought.detail, "divisor": str(steps)}
         key = (stack, weight)
         if key not in self._divisors and len(self._divisors) < _MOST_DIVISORS:
-            self._divisors[key] = divisor_in(self._recorder.sites.frames(), weight)
+            gate = self._recorder.gate_of(stack)
+            length = gate.length if gate is not None else None
+            self._divisors[key] = divisor_in(self._recorder.sites.frames(), weight, length)
         known = self._divisors.get(key)
         return {**brought.detail, "divisor": known} if known is not None else brought.detail
 

@@ -16,15 +16,27 @@ _WINDOW = re.compile(r"(?i)accum|micro_?(batch|step)|grad_?acc")
 _HOLDERS = frozenset({"self", "args", "cfg", "config", "opt", "hparams", "settings"})
 
 
-def divisor_in(frames: Iterable[FrameType], weight: float) -> str | None:
-    """The name of a variable, or attribute of one, that counts the micro-steps of a window and is 1 / `weight`."""
+def divisor_in(frames: Iterable[FrameType], weight: float, length: str | None = None) -> str | None:
+    """The name of a variable, or attribute of one, that counts the micro-steps of a window and is 1 / `weight`: by what
+    it is called, or because a gate has this `length`."""
     if not 0 < weight <= 0.5:
         return None
     for frame in frames:
+        if length is not None and (value := _valued(frame, length)) is not None and abs(value * weight - 1) < 1e-6:
+            return length
         for name, value in _counts(frame):
             if abs(value * weight - 1) < 1e-6:
                 return name
     return None
+
+
+def _valued(frame: FrameType, name: str) -> int | None:
+    """The whole number that a variable, or an attribute of one, holds; None if it holds another thing."""
+    first, *parts = name.split(".")
+    value = {**frame.f_globals, **variables(frame)}.get(first)
+    for part in parts:
+        value = getattr(value, "__dict__", {}).get(part)
+    return value if type(value) is int and value > 1 else None
 
 
 def _counts(frame: FrameType) -> Iterator[tuple[str, int]]:

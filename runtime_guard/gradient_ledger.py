@@ -99,6 +99,21 @@ class GradientLedger:
             return
         self.touches.append((what, self.micro_steps, before, now))
 
+    def factor(self) -> float | None:
+        """The one number that all sampled values were multiplied by since the last look; None if it is not one, or if
+        it is not known without waiting."""
+        if self.seen is None or self.broken:
+            return None
+        gradients = [held.grad for reference in self.chosen if (held := reference()) is not None]
+        now = [_view(one) for one in gradients if one is not None and one.is_cpu]
+        before = self.rows[self.seen]
+        if len(now) < len(before) or [len(one) for one in now] != [len(one) for one in before]:
+            return None
+        new, old = torch.cat(now).double(), torch.cat(before).double()
+        square = float(old @ old)
+        found = float(new @ old) / square if square > 0 else 0.0
+        return found if found > 0 and torch.allclose(new, old * found, rtol=1e-5, atol=0.0) else None
+
     def close(self) -> Measure | None:
         """What the optimizer gets, against the reference; None when that could not be followed."""
         if self.broken or self.seen is None or not self.shares:

@@ -24,7 +24,7 @@ from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from runtime_guard.again import PassAgain, ScheduleAgain
@@ -39,7 +39,7 @@ from runtime_guard.rhythm import Again, Rhythm
 from runtime_guard.schedules import Schedules
 from runtime_guard.stepping import Scaling, Stepping
 
-_CLIPS = ("clip_grad_norm_", "clip_grad_value_")
+_CLIPS = ("clip_grad_norm_", "clip_grad_value_", "_clip_grads_with_norm_")  # the last one since torch 2.6
 
 
 class Listening:
@@ -122,8 +122,10 @@ class Listening:
                 self._hooks.listen(owner, "zero_grad", zero)
         same = ClipAgain(self._recorder)
         clip = self._listener("clip", stepping.clips, stepping.clipped, stepping.leave, again=same)
-        for name in _CLIPS:
-            self._hooks.listen_inside(getattr(clip_grad, name), clip)
+        norm = self._listener("gradient norm", stepping.norms, _nothing, _nothing)
+        for name, listener in (*((name, clip) for name in _CLIPS), ("_get_total_norm", norm)):
+            if hasattr(clip_grad, name):
+                self._hooks.listen_inside(getattr(clip_grad, name), listener)
 
     def _to_checkpoints(self) -> None:
         checkpoints = Checkpoints(self._recorder)
@@ -157,7 +159,9 @@ class Listening:
 
     def _to_schedulers(self) -> None:
         schedules = Schedules(self._recorder, lambda owner: adopt(owner))
-        self._hooks.listen(LRScheduler, "__init__", self._listener("LRScheduler", _owner, schedules.made, _nothing))
+        made = self._listener("LRScheduler", _owner, schedules.made, _nothing)
+        for root in (LRScheduler, ReduceLROnPlateau):  # the latter does not call the former's constructor
+            self._hooks.listen(root, "__init__", made)
         again = ScheduleAgain(self._recorder, schedules)
         step = self._listener("LRScheduler.step", schedules.steps, schedules.stepped, schedules.fails, again=again)
         restored = self._listener("LRScheduler.load_state_dict", schedules.restores, _nothing, _nothing)

@@ -22,6 +22,7 @@ Node = Any
 Shape = tuple[int, ...]
 
 MAX_NODES = 256
+NODES_OF_A_GRAPH = 20_000
 SCALE = "runtime_guard.loss_scale"
 CRITERIA = {
     "NllLossBackward0": "NLLLoss",

@@ -198,6 +198,11 @@ class Normalization:
         """To be called before something that may change gradients (None: of any optimizer)."""
         self._look(optimizer, None)
 
+    def by_hand(self, optimizer: Optimizer) -> float | None:
+        """What all gradients of an optimizer were multiplied by since they were looked at, if it is one number."""
+        account = self.accounts.get(optimizer)
+        return account.ledger.factor() if account is not None and account.follows(self.probe_every) else None
+
     def after_touch(self, optimizer: Optimizer | None, what: str) -> None:
         """To be called after it: what has changed is put down to `what`, such as "clip"."""
         self._look(optimizer, what)
@@ -291,16 +296,14 @@ def _tensors(outputs: object) -> list[Tensor]:
 
 
 def _weight(terms: tuple[Term, ...], found: Found) -> float | None:
-    """The weight of a backward: its criterion's, or the factor that several criteria have in common."""
+    """The weight of a backward: its criterion's, or the factor that several criteria have in common. Its size: what is
+    maximized is minimized with the sign changed."""
     if not terms:
         return None
     if len(terms) > 1 and found.common is not None and found.common != 1:
-        return found.common
-    if len(terms) == 1:
-        return terms[0].told
-    weights = [term.told for term in terms]
-    known = [weight for weight in weights if weight is not None]
-    return max(known, key=abs) if known and len(known) == len(weights) else None
+        return abs(found.common)
+    weights = [abs(term.told) for term in terms if term.told is not None]
+    return max(weights) if len(weights) == len(terms) else None
 
 
 def _scaled(terms: tuple[Term, ...]) -> bool | None:

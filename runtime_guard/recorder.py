@@ -23,6 +23,7 @@ from amplint.protocol.readings import Reading, WindowReading
 from amplint.protocol.state import Moment, State
 from amplint.protocol.values import with_changes
 from runtime_guard.alike import Alike
+from runtime_guard.by_hand import ByHand
 from runtime_guard.course import Course
 from runtime_guard.crossing import Crossings
 from runtime_guard.distributed import Ranks
@@ -30,7 +31,8 @@ from runtime_guard.frameworks import Frameworks
 from runtime_guard.gates import Gates
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Shield
-from runtime_guard.late_division import mark_passed, quotient_in
+from runtime_guard.idle import never_read
+from runtime_guard.late_division import mark_passed
 from runtime_guard.normalization import Normalization
 from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
@@ -88,7 +90,7 @@ class Recorder:
         self.owners, self.totals, self.precisions, self.turns = Owners(), Totals(), Precisions(), Turns()
         self.watches: dict[str, Watch] = {}
         self.crossings, self.ranks, self.sharing = Crossings(), Ranks(), Sharing()
-        self.homes, self.whole, self._stacks = Homes(), set[str](), set[Stack]()
+        self.homes, self.by_hand, self._stacks = Homes(), ByHand(self), set[Stack]()
         self._early: Early | None = None
 
     # --- events -------------------------------------------------------------------------------------------------------
@@ -149,9 +151,13 @@ class Recorder:
         if kind is Kind.ZERO_GRAD:
             self.crossings.erased(name)
 
+    def gate_of(self, place: Stack) -> Gate | None:
+        """The gate in the source of a place."""
+        return self._gates.of(place) if place not in self.frameworks.looped else None
+
     def _gate(self, kind: Kind, place: Stack, optimizer: str) -> Gate | None:
         """The gate in the source; where there is none, what happens may show that there is one."""
-        gate = self._gates.of(place) if place not in self.frameworks.looped else None
+        gate = self.gate_of(place)
         ledger = self.state.ledgers.get(optimizer)
         if gate is not None or ledger is None or kind is Kind.BACKWARD:
             return gate
@@ -296,6 +302,12 @@ class Recorder:
             known = self.state.cadences[name]
             self.state.cadences[name] = replace(known, updates=ledger.window.steps)
 
+    def _unread(self) -> str:
+        """The names of the schedulers that have not stepped, and that the source never steps."""
+        still = [name for name, one in self.state.cadences.items() if one.cadence_steps + one.told == 0]
+        made = {name: self.state.last[name].get(Kind.CREATE) for name in still}
+        return " ".join(name for name, event in made.items() if event is not None and never_read(event.site))
+
     def owners_of(self, tensors: Iterable[Tensor]) -> list[tuple[Any, str]]:
         """The optimizers that step any of the tensors, one for each name."""
         tensors = list(tensors)
@@ -322,7 +334,7 @@ class Recorder:
             if (news := self.watches[name].news()) == "gone":
                 self.gone(thing, name)
             elif news == "changed":
-                self.feed(Kind.OPAQUE, optimizer=name)
+                self.by_hand.changed(thing, name)
 
     def _changed(self) -> list[tuple[Any, str]]:
         """The optimizers of which gradients are not as they were last seen, where one thread does everything."""
@@ -365,20 +377,6 @@ class Recorder:
                 detail |= {"bounded": "yes"} if kept.bounded else {}
                 self.feed(Kind.KEEP, stack=(*stack[:-1], kept.site), total=str(kept.site), detail=detail)
 
-    def divided_late(self, name: str) -> None:
-        """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""
-        if any(self.course.expected(kind) is not None for kind in STEPS) and name not in self.whole:
-            return  # as in the windows before
-        window, last = self.state.ledgers[name].window, self.state.last.get(name, {}).get(Kind.BACKWARD)
-        self.whole.discard(name)
-        if window.micro_steps < 2 or last is None:
-            return
-        whole = any(weight and abs(float(weight) / window.micro_steps - 1) < 1e-6 for _, weight in window.weights)
-        if whole:
-            self.whole.add(name)
-        if whole and quotient_in(self.sites.frames()):
-            self.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
-
     def settle(self, wait: bool = False) -> None:
         """Asks the rules about numbers of a device that have arrived."""
         for token, reading in self.measures.run(self.numbers.settled, wait, default=()):
@@ -392,8 +390,8 @@ class Recorder:
         for told in self.at_end:
             told()
         over = self._gates.over({name: ledger.window.gate for name, ledger in self.state.ledgers.items()})
-        turned = self.turns.names(self.state.last, self.sites.chain)
-        self.feed(Kind.END, stack=(Site("<end of the run>", 0),), detail={"over": over, "turned": turned})
+        detail = {"over": over, **self.turns.names(self.state.last, self.sites.chain), "unread": self._unread()}
+        self.feed(Kind.END, stack=(Site("<end of the run>", 0),), detail=detail)
         for name, found in self._held.items():
             if not any(self.state.ledgers[other].window.steps for other in self._sharing(name)):
                 for violation in found:

@@ -22,6 +22,7 @@ from typing import Any
 
 from runtime_guard import spawned
 from runtime_guard.configuration import MODES, ConfigurationError
+from runtime_guard.written import promised, write
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int | str | None:
     options.script = target[0]
     try:
         _require_torch()
+        options.report, options.html = promised(options.report), promised(options.html)
         return _run(options, _program(target, is_module))
     except ConfigurationError as error:
         sys.stderr.write(f"runtime_guard: {error}\n")
@@ -202,23 +204,21 @@ def _report(made: Any, options: argparse.Namespace, parts: Sequence[dict[str, An
 
         report["static"], told = linted(report)
     if options.report:
-        made.recorder.ranks.own(options.report).write_text(
-            json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8"
-        )
+        write(made.recorder.ranks.own(options.report), json.dumps(report, indent=2, default=str) + "\n")
     if options.html:
         from runtime_guard.report.html import page
 
-        made.recorder.ranks.own(options.html).write_text(page(report), encoding="utf-8")
+        write(made.recorder.ranks.own(options.html), page(report))
     if not options.quiet:
         from runtime_guard.report.terminal import summary
 
         sys.stderr.write(summary(made, own) + "".join(part.get("summary", "") for part in parts))
     sys.stderr.write(told)
     if options.tensorboard:
-        from runtime_guard.report.tensorboard import TensorBoardMissing, write
+        from runtime_guard.report import tensorboard
 
         try:
-            write(report, options.tensorboard)
-        except TensorBoardMissing as error:
+            tensorboard.write(report, options.tensorboard)
+        except tensorboard.TensorBoardMissing as error:
             sys.stderr.write(f"runtime_guard: {error}\n")
     return report

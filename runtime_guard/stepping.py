@@ -23,7 +23,7 @@ from amplint.protocol.values import with_changes
 from runtime_guard.crossing import missed
 from runtime_guard.hooks import Replaced
 from runtime_guard.recorder import Recorder, calling_frame
-from runtime_guard.roles import delegates, inner
+from runtime_guard.roles import delegates, inner, parameters_of
 from runtime_guard.scaled import mark
 
 
@@ -125,7 +125,7 @@ class Scaling(Calls):
         recorder, token = self._recorder, list[Moment]()
         recorder.look()
         name = recorder.optimizer(optimizer)
-        recorder.divided_late(name)
+        recorder.by_hand.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
         recorder.window(name, optimizer, reading)
         told = recorder.scaler(scaler)
@@ -204,10 +204,12 @@ class Stepping(Calls):
         again = thread.in_step_of(optimizer)
         thread.stepping.append((id(optimizer), id(calling_frame())))
         closure = given[1] if len(given) > 1 else named.get("closure")
+        outer = not again and not self.quiet()
+        if outer:
+            recorder.look()
         if not again and not callable(closure):
             recorder.measures.run(recorder.numbers.closing, optimizer)
-        if not again and not self.quiet():
-            recorder.look()
+        if outer:
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False
             else:
@@ -239,7 +241,7 @@ class Stepping(Calls):
     def _feed_step(self, optimizer: Any) -> None:
         recorder, token = self._recorder, list[Moment]()
         name = recorder.optimizer(optimizer)
-        recorder.divided_late(name)
+        recorder.by_hand.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
         recorder.window(name, optimizer, reading)
         parameters = recorder.precisions.of_parameters(name, optimizer)
@@ -289,7 +291,7 @@ class Stepping(Calls):
             recorder.feed(Kind.EMPTY_CLIP, stack=stack)
         limit = argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
         owners = recorder.owners_of(tensors)
-        raises = {"raises": "yes"} if argument(args, kwargs, 3, "error_if_nonfinite") else {}
+        raises = {"raises": "yes"} if raises_at_overflow(args, kwargs) else {}
         for optimizer, name in owners:
             recorder.measures.run(recorder.numbers.before_touch, optimizer)
             kind = Kind.NORM if limit == inf else Kind.CLIP
@@ -304,6 +306,22 @@ class Stepping(Calls):
             Replaced(token, (handed, *args[1:]), kwargs)
             if args
             else Replaced(token, (), {**kwargs, "parameters": handed})
+        )
+
+    def norms(self, args: Any, kwargs: Any) -> Any:
+        """The optimizers whose gradients are measured, and not clipped by the same call."""
+        if self.quiet():
+            return None
+        tensors = argument(args, kwargs, 0, "tensors")
+        tensors = tensors if isinstance(tensors, Tensor) else list(tensors)
+        given = {id(one) for one in ([tensors] if isinstance(tensors, Tensor) else tensors)}
+        recorder, stack = self._recorder, self._recorder.sites.stack()
+        recorder.look()
+        for optimizer, name in recorder.mine():
+            if any(id(one.grad) in given for one in parameters_of(optimizer)):
+                recorder.feed(Kind.NORM, optimizer=name, stack=stack)
+        return (
+            Replaced(None, (tensors, *args[1:]), kwargs) if args else Replaced(None, (), {**kwargs, "tensors": tensors})
         )
 
     def _limit(self, optimizer: Any, limit: Any) -> dict[str, str]:
@@ -331,6 +349,12 @@ def _closure(scaler: Any, args: Any, kwargs: Any) -> dict[str, str]:
     if "closure" in kwargs:
         return {"closure": "by keyword"}
     return {"closure": "by position"} if len(args) > 2 and callable(args[2]) else {}
+
+
+def raises_at_overflow(args: Any, kwargs: Any) -> bool:
+    """Whether a clip is told to raise when the norm is not finite. One that is handed a norm has no such argument."""
+    handed = isinstance(argument(args, kwargs, 2, "total_norm"), Tensor)
+    return not handed and bool(argument(args, kwargs, 3, "error_if_nonfinite"))
 
 
 def argument(args: Any, kwargs: Any, position: int, name: str) -> Any:

@@ -26,14 +26,20 @@ Place = tuple[Site, ...]
 
 @dataclass(frozen=True)
 class _Batches:
-    """A loop over batches: where it stands."""
+    """A loop over batches: where it stands, and where the loop over epochs does that it lies in."""
 
     path: str
     rows: range
+    around: tuple[str, range]
 
     def holds(self, site: Site) -> bool:
         """Whether a place lies in the loop."""
         return site.path == self.path and site.row in self.rows
+
+    def lies_beside(self, site: Site) -> bool:
+        """Whether a place lies in the loop over epochs."""
+        path, rows = self.around
+        return site.path == path and site.row in rows
 
 
 class Turns:
@@ -59,15 +65,20 @@ class Turns:
             self._again.add(batches)
             self._latest[batches] = turn
 
-    def names(self, last: Mapping[str, Mapping[Kind, Event]], chain: Mapping[Place, Place]) -> str:
-        """The optimizers and schedulers that step in a loop over batches which was begun anew. `last`: their latest
-        events; `chain`: the calls that led to a place."""
+    def names(self, last: Mapping[str, Mapping[Kind, Event]], chain: Mapping[Place, Place]) -> dict[str, str]:
+        """The optimizers and schedulers that step in a loop over batches which was begun anew (`turned`), and those
+        that step beside it, in the loop over epochs. `last`: their latest events; `chain`: the calls that led to a
+        place."""
         steps = {name: events[kind] for name, events in last.items() for kind in _STEPS if kind in events}
         places = {name: event.step_of_program for name, event in steps.items()}
-        return " ".join(name for name, place in places.items() if any(map(self._within, chain.get(place, place))))
-
-    def _within(self, site: Site) -> bool:
-        return any(batches.holds(site) for batches in self._again)
+        found: dict[str, list[str]] = {"turned": [], "beside": []}
+        for name, place in places.items():
+            calls = chain.get(place, place)
+            if any(batches.holds(site) for batches in self._again for site in calls):
+                found["turned"].append(name)
+            elif any(batches.lies_beside(site) for batches in self._again for site in calls):
+                found["beside"].append(name)
+        return {which: " ".join(names) for which, names in found.items()}
 
     def _around(self, frames: list[FrameType]) -> Iterator[tuple[FrameType, _Loop]]:
         """The loops that are running, innermost first."""
@@ -100,13 +111,19 @@ class Turns:
         """The loop over batches, the outermost one that lies directly in a loop over a range of epochs, and which
         epoch it is."""
         for (inner_frame, inner), (frame, outer) in reversed(list(pairwise(loops))):
-            if isinstance(inner, ast.For) and not _counts(inner.iter) and isinstance(outer, ast.For):
+            if isinstance(inner, ast.For) and isinstance(outer, ast.For):
                 name = outer.target.id if isinstance(outer.target, ast.Name) and _counts(outer.iter) else None
-                turn = frame.f_locals.get(name) if name is not None else None
+                if name is None or (_counts(inner.iter) and "epoch" not in name.lower()):
+                    continue  # a range in a range may count anything
+                turn = frame.f_locals.get(name)
                 if type(turn) is int:
-                    path = inner_frame.f_code.co_filename
-                    return _Batches(path, range(inner.lineno, (inner.end_lineno or inner.lineno) + 1)), turn
+                    around = (frame.f_code.co_filename, _rows(outer))
+                    return _Batches(inner_frame.f_code.co_filename, _rows(inner), around), turn
         return None
+
+
+def _rows(loop: _Loop) -> range:
+    return range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
 
 
 def _counts(value: ast.expr) -> bool:

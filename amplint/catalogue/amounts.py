@@ -71,7 +71,8 @@ def _measured_sum(moment: Moment) -> str | None:
     """How many times the gradient of the equivalent batch the window's is, where that was measured."""
     reading = moment.event.reading
     main = reading.main if isinstance(reading, WindowReading) else None
-    return f"{main.weight_sum:.2f}" if main is not None and main.weight_sum is not None else None
+    known = main is not None and Kind.DIVIDE not in moment.last
+    return f"{abs(main.weight_sum):.2f}" if known and main is not None and main.weight_sum is not None else None
 
 
 def divided_alone(moment: Moment) -> bool:
@@ -220,8 +221,8 @@ def tail_words(moment: Moment) -> dict[str, str]:
 
 
 def takes_out_a_scale(moment: Moment) -> bool:
-    """Whether gradients are divided by a symbol that their loss was multiplied by."""
-    return bool(moment.event.factors & moment.ledger.factors)
+    """Whether gradients are divided by a symbol that their loss was multiplied by, or by a scale that it carried."""
+    return bool(moment.event.factors & moment.ledger.factors) or "scale" in moment.event.detail
 
 
 def unchecked_scale(moment: Moment) -> bool:
@@ -310,7 +311,7 @@ def threshold_words(moment: Moment) -> dict[str, str]:
     clip = moment.event if moment.event.kind is Kind.CLIP else moment.last.get(Kind.CLIP, moment.event)
     or_else = ", or clip after the block that unscales them at its end" if within_a_scale(moment) else ""
     try:
-        effective = float(clip.detail["limit"]) / float(clip.detail["scale"])
+        effective = float(clip.detail["limit"]) / float({**clip.detail, **moment.event.detail}["scale"])
     except (KeyError, ValueError, ZeroDivisionError):
         return {"threshold": "the written one divided by the scale (1/65536 of it at the start)", "or_else": or_else}
     return {"threshold": f"{effective:.2g}", "or_else": or_else}

@@ -44,12 +44,18 @@ def counted(cadence: Cadence) -> str | None:
 
 def of_another_unit(moment: Moment) -> bool:
     """Whether a horizon counts another unit than the one that the scheduler steps in, and no other rule says so."""
+    return _disagree(moment) and not per_epoch_though_in_batches(moment)
+
+
+def _paced(moment: Moment) -> str | None:
+    """The unit in which a scheduler steps: as it was counted, or as the loops of a run show."""
+    beside = moment.name in moment.event.detail.get("beside", "").split()
+    return steps_in(moment.cadence) or (EPOCHS if beside and moment.cadence.pace is not None else None)
+
+
+def _disagree(moment: Moment) -> bool:
     cadence = moment.cadence
-    return _disagree(cadence) and not per_epoch_though_in_batches(moment)
-
-
-def _disagree(cadence: Cadence) -> bool:
-    counts, steps = counted(cadence), steps_in(cadence)
+    counts, steps = counted(cadence), _paced(moment)
     if counts is None or steps is None or counts in (cadence.pace or ()):
         return False
     if counts == EPOCHS:
@@ -60,7 +66,7 @@ def _disagree(cadence: Cadence) -> bool:
 def per_epoch_though_in_batches(moment: Moment) -> bool:
     """Whether a schedule that is meant for one step per update, with a horizon in such steps, steps once per epoch."""
     cadence = moment.cadence
-    return cadence.meant == "batches" and steps_in(cadence) == EPOCHS and _disagree(cadence)
+    return cadence.meant == "batches" and _paced(moment) == EPOCHS and _disagree(moment)
 
 
 def per_batch_though_in_epochs(moment: Moment) -> bool:
@@ -78,14 +84,16 @@ def _begun_anew(moment: Moment) -> list[str]:
 
 
 def never_stepped(moment: Moment) -> bool:
-    """Whether a run is over that has seen two epochs, or many updates, and a scheduler has not moved once."""
+    """Whether a run is over that has seen two epochs, or many updates, and a scheduler has not moved once; two updates
+    are enough if nothing reads it."""
     cadence = moment.cadence
     if moment.event.kind is not Kind.END or not moment.of_scheduler or Kind.CREATE not in moment.last:
         return False
     constant = cadence.schedule == "LambdaLR" and cadence.meant is None  # as far as anybody knows
     still = cadence.cadence_steps + cadence.told == 0 and not constant
     again = cadence.passed[2] > 1 or bool(_begun_anew(moment))
-    return still and (cadence.updates >= 100 or (cadence.updates >= 8 and again))
+    unread = cadence.updates >= 2 and moment.name in moment.event.detail.get("unread", "").split()
+    return still and (unread or cadence.updates >= 100 or (cadence.updates >= 8 and again))
 
 
 def after_a_skipped_step(moment: Moment) -> bool:
@@ -103,7 +111,7 @@ def skipped_words(moment: Moment) -> dict[str, str]:
 
 def unit_words(moment: Moment) -> dict[str, str]:
     """Both units of a horizon, and what comes of it."""
-    counts, steps = counted(moment.cadence) or "", steps_in(moment.cadence) or ""
+    counts, steps = counted(moment.cadence) or "", _paced(moment) or ""
     made = moment.last.get(Kind.CREATE)
     slow = UNITS.index(steps) > UNITS.index(counts)
     return {

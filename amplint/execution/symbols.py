@@ -17,9 +17,11 @@ from amplint.execution.counts import Length
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     Criterion,
+    Function,
     Gradient,
     Instance,
     Loss,
+    Method,
     Once,
     Optimizer,
     Origin,
@@ -151,6 +153,8 @@ def call(
 
     `quiet`: it is known to do nothing to what it is handed.
     """
+    if func.text.startswith("torch.enable_grad(") and args and isinstance(args[0], Function | Method):
+        return args[0]  # a closure, wrapped as optimizers do it
     owner, _, method = func.text.rpartition(".")
     if owner and method in _METHODS:
         found = _method(run, func, owner, method, args, keywords, at)

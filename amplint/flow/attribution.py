@@ -4,8 +4,8 @@ A backward that names no optimizer belongs to those that step next, before any o
 several optimizers is written. It is decided per place of the program, so that a micro-step on which nothing steps
 counts for the optimizer that the same place feeds at the boundary. Of optimizers that are made anew (for every fold of
 a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
-and dividing that name no optimizer go with the backward before them. A clip of other parameters than those that it
-feeds misses them.
+and dividing that name no optimizer go with the backward before them; a clip that happens again before the next one
+goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         return [_given(event, names[0]) for event in events]
     feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
     born = {event.optimizer: index for index, event in enumerate(events) if event.kind is Kind.CREATE}
+    again = _clipped_again(events)
     result: list[Event] = []
     current: tuple[str, ...] = ()
     clipped: str | None = None
@@ -46,11 +47,27 @@ def attributed(events: Sequence[Event]) -> list[Event]:
             clipped = event.optimizer
         if event.kind is Kind.MISSED_CLIP and (event.optimizer not in current or clipped in current):
             continue
+        if len(current) > 1 and index in again:
+            continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
             result += [replace(event, optimizer=name) for name in current]
         else:
             result.append(event)
     return crossed(result)
+
+
+def _clipped_again(events: Sequence[Event]) -> set[int]:
+    """Which clips, and looks at norms, name no optimizer and happen at their place again before the next backward."""
+    found: set[int] = set()
+    seen: dict[Place, int] = {}
+    for index, event in enumerate(events):
+        if event.kind is Kind.BACKWARD:
+            seen = {}
+        elif event.kind in (Kind.CLIP, Kind.NORM) and event.optimizer is None:
+            place = event.step_of_program
+            found |= {index, seen[place]} if place in seen else set()
+            seen[place] = index
+    return found
 
 
 def _idle(event: Event, names: Sequence[str]) -> bool:

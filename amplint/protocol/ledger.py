@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 from functools import cache
-from math import log2
+from math import isclose, log2
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -266,10 +267,19 @@ def _taken_out(before: Ledger, event: Event) -> str | None:
     symbols = sorted(event.factors & before.factors)
     if symbols:
         return symbols[0]
-    number = 1 / event.weight if event.weight else 0
+    number = carried(before, event.weight)
+    return f"{float(number):g}" if number is not None else before.unscaled_by
+
+
+def carried(ledger: Ledger, factor: Fraction | float | None) -> Fraction | float | None:
+    """The loss scale by hand that a factor takes out of gradients: a power of two, 128 or more, that their losses carry
+    as far as known; None if it is none. What was measured is rounded."""
+    number = 1 / factor if factor else 0
+    if isinstance(number, float) and number >= LEAST_SCALE and isclose(log2(number), round(log2(number)), abs_tol=1e-5):
+        number = 2.0 ** round(log2(number))
     large = number >= LEAST_SCALE and log2(number).is_integer()
-    carried = any(weight is not None and weight * 2 > number for _, weight in before.window.weights)
-    return f"{float(number):g}" if large and carried else before.unscaled_by
+    held = any(weight is not None and weight * 2 > number for _, weight in ledger.window.weights)
+    return number if large and held else None
 
 
 LEAST_SCALE = 128

@@ -169,6 +169,7 @@ def loss(**parts):
         ([loss(factors=frozenset({"s"})), by(factors=frozenset({"t"}))], None),
         ([loss(weight=1024.0), by(weight=1 / 1024)], "1024"),
         ([loss(weight=1024.0), by(weight=1 / 1024), by(weight=1 / 3)], "1024"),
+        ([loss(weight=1024.0), by(weight=(1 + 1e-7) / 1024)], "1024"),
         ([loss(weight=1.0), by(weight=1 / 1024)], None),
         ([loss(weight=None), by(weight=1 / 1024)], None),
         ([loss(weight=8.0), by(weight=1 / 8)], None),

@@ -154,3 +154,23 @@ def test_without_torch_it_says_which_python_lacks_it(tmp_path):
         f"runtime_guard: {sys.executable} has no torch; run the guard with the Python that trains: "
         "`python -m pip install` amplint there, then `python -m runtime_guard ...`\n"
     )
+
+
+@pytest.mark.parametrize("name", [".", "script.py/report.json"])
+def test_a_report_that_cannot_be_written_is_said_before_the_run(script, tmp_path, name):
+    done = run(tmp_path, "--report", name, script(RIGHT))
+    assert (done.status, done.stdout) == (2, "")
+    assert f"runtime_guard: {name} " in done.stderr
+
+
+def test_a_report_lands_where_the_run_began(script, tmp_path):
+    run(tmp_path, "--report", "new/report.json", script(RIGHT, "import os; os.chdir('/')"))
+    assert json.loads((tmp_path / "new" / "report.json").read_text("utf-8"))["windows"]["count"] == 6
+
+
+def test_a_report_that_cannot_be_written_afterwards_is_not_lost(script, tmp_path):
+    done = run(tmp_path, "-q", "--report", "new/report.json", script(RIGHT, "open('new', 'w').close()"))
+    assert done.status == 0
+    name = done.stderr.strip().rpartition(" ")[2]
+    assert json.loads(Path(name).read_text("utf-8"))["windows"]["count"] == 6
+    Path(name).unlink()

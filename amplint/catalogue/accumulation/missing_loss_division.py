@@ -82,7 +82,7 @@ RULE = Rule(
     message="the loss of each of the {n} accumulated micro-batches is added whole: the gradient is {times} times that "
     "of the equivalent batch{consequence}",
     advice="divide the loss by {n} before its backward",
-    when=(Condition(STEPS, late=False, also=undivided),),
+    when=(Condition(STEPS, late=False, joined=False, also=undivided),),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the sum is stepped here"),),
     milder=hardly_felt,

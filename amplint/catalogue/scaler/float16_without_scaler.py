@@ -65,8 +65,9 @@ device.
 
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
-from amplint.protocol.ledger import Grads, Stage
+from amplint.protocol.ledger import LEAST_SCALE, Grads, Stage
 from amplint.protocol.precision import Precision
+from amplint.protocol.state import Moment
 
 
 def _scales(event: Event) -> bool:
@@ -74,6 +75,13 @@ def _scales(event: Event) -> bool:
     if event.kind is Kind.BACKWARD:
         return event.scaled is not False or any("scal" in factor for factor in event.factors)
     return event.kind in (Kind.UNSCALE, Kind.SCALER_STEP, Kind.UPDATE, Kind.DIVIDE)
+
+
+def _by_hand(moment: Moment) -> bool:
+    """Whether the losses carry a loss scale by hand, or did until it was divided out of their gradients."""
+    ledger = moment.ledger
+    weights = [weight for _, weight in ledger.window.weights if weight is not None]
+    return ledger.unscaled_by is not None or max(weights, default=0) >= LEAST_SCALE
 
 
 RULE = Rule(
@@ -87,6 +95,7 @@ RULE = Rule(
             grads=Grads.PLAIN,
             stage=Stage.READY,
             forward=Precision.FLOAT16,
+            also=lambda moment: not _by_hand(moment),
         ),
     ),
     place=Kind.BACKWARD,

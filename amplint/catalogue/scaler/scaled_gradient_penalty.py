@@ -13,7 +13,7 @@ penalties overflow, the scaler halves the scale at each overflow, and after some
 
 ## Example
 
-```python bad static-only -- what becomes of gradients that were asked for is not followed while it runs
+```python bad
 for x, y in loader:
     optimizer.zero_grad()
     with torch.autocast("cpu", dtype=torch.float16):

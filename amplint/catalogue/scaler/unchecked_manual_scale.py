@@ -13,7 +13,7 @@ hundred thousand is enough.
 
 ## Example
 
-```python bad static-only -- gradients that are divided by hand are only seen to have changed
+```python bad static-only -- it waits for an answer
 loss_scale = float(input("loss scale: "))
 for x, y in loader:
     optimizer.zero_grad()
@@ -25,7 +25,7 @@ for x, y in loader:
     optimizer.step()  # expect: unchecked-manual-scale
 ```
 
-```python good static-only -- gradients that are divided by hand are only seen to have changed
+```python good static-only -- it waits for an answer
 loss_scale = float(input("loss scale: "))
 for x, y in loader:
     optimizer.zero_grad()
@@ -36,6 +36,18 @@ for x, y in loader:
         p.grad.div_(loss_scale)
     if all(torch.isfinite(p.grad).all() for p in model.parameters()):
         optimizer.step()
+```
+
+A number of the source, in both places:
+
+```python bad
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    (loss * 1024.0).backward()
+    for p in model.parameters():
+        p.grad.div_(1024.0)
+    optimizer.step()  # expect: unchecked-manual-scale
 ```
 
 ## What to do

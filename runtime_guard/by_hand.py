@@ -1,0 +1,51 @@
+"""What is made of changes that no call tells of: gradients edited by hand, losses divided after their backward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.ledger import Grads, carried
+from runtime_guard.late_division import quotient_in
+from runtime_guard.unseen import watched
+
+if TYPE_CHECKING:
+    from runtime_guard.recorder import Recorder
+
+
+class ByHand:
+    """What the user does without a call. `whole`: the optimizers whose last window was not divided."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._watched = watched()
+        self.whole = set[str]()
+
+    def changed(self, optimizer: Any, name: str) -> None:
+        """The event of gradients that were edited: the division by a loss scale, if they carried one by hand and all of
+        them were divided by it, else unknown code."""
+        recorder = self._recorder
+        factor = recorder.measures.run(recorder.numbers.by_hand, optimizer)
+        ledger, stack = recorder.state.ledgers[name], recorder.sites.stack()
+        scale = carried(ledger, factor) if ledger.grads is Grads.PLAIN else None
+        if scale is None:
+            recorder.feed(Kind.OPAQUE, optimizer=name, stack=stack)
+            return
+        asked = self._watched.in_files({site.path for site in recorder.sites.chain.get(stack, stack)})
+        detail = {"scale": f"{float(scale):g}"} | ({} if asked else {"unchecked": "yes"})
+        recorder.feed(Kind.DIVIDE, optimizer=name, stack=stack, weight=1 / float(scale), detail=detail)
+
+    def divided_late(self, name: str) -> None:
+        """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""
+        recorder = self._recorder
+        if any(recorder.course.expected(kind) is not None for kind in STEPS) and name not in self.whole:
+            return  # as in the windows before
+        window, last = recorder.state.ledgers[name].window, recorder.state.last.get(name, {}).get(Kind.BACKWARD)
+        self.whole.discard(name)
+        if window.micro_steps < 2 or last is None:
+            return
+        whole = any(weight and abs(float(weight) / window.micro_steps - 1) < 1e-6 for _, weight in window.weights)
+        if whole:
+            self.whole.add(name)
+        if whole and quotient_in(recorder.sites.frames()):
+            recorder.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
