@@ -162,11 +162,18 @@ class Backward:
             return {**brought.detail, "divisor": str(steps)}
         key = (stack, weight)
         if key not in self._divisors and len(self._divisors) < _MOST_DIVISORS:
-            gate = self._recorder.gate_of(stack)
-            length = gate.length if gate is not None else None
-            self._divisors[key] = divisor_in(self._recorder.sites.frames(), weight, length)
+            self._divisors[key] = self._divisor(stack, weight)
         known = self._divisors.get(key)
         return {**brought.detail, "divisor": known} if known is not None else brought.detail
+
+    def _divisor(self, stack: Stack, weight: float) -> str | None:
+        """What the user calls the number that a loss was divided by, if that counts micro-steps; None for a loss that
+        only the boundary has."""
+        recorder = self._recorder
+        gate = recorder.gate_of(stack)
+        if gate is not None and recorder.gates.made_behind(gate, stack[-1]):
+            return None
+        return divisor_in(recorder.sites.frames(), weight, gate.length if gate is not None else None)
 
 
 def start_of(args: Any) -> float | None:

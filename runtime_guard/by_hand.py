@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from amplint.protocol.events import STEPS, Kind
@@ -25,7 +26,8 @@ class ByHand:
         """The event of gradients that were edited: the division by a loss scale, if they carried one by hand and all of
         them were divided by it, else unknown code."""
         recorder = self._recorder
-        factor = recorder.measures.run(recorder.numbers.by_hand, optimizer)
+        alone = threading.active_count() == 1  # another thread may be filling the gradients that would be read
+        factor = recorder.measures.run(recorder.numbers.by_hand, optimizer) if alone else None
         ledger, stack = recorder.state.ledgers[name], recorder.sites.stack()
         scale = carried(ledger, factor) if ledger.grads is Grads.PLAIN else None
         if scale is None:

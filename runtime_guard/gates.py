@@ -60,6 +60,18 @@ class Gates:
                 return None
         return None
 
+    def made_behind(self, gate: Gate, site: Site) -> bool:
+        """Whether what is used at a place behind a gate is made there: on other micro-steps there is none."""
+        tree = self._tree(site.path, self._sites.code_of.get(site)) if gate.site.path == site.path else None
+        nodes = list(ast.walk(tree)) if tree is not None else []
+        used = {name for one in nodes if isinstance(one, ast.Expr) and _covers(one, site) for name in _loaded(one)}
+        made = [one for one in nodes if isinstance(one, ast.Assign) and gate.site.row < one.lineno <= site.row]
+        return any(
+            isinstance(target, ast.Name) and target.id in used and target.id not in _loaded(one.value)
+            for one in made
+            for target in one.targets
+        )
+
     def over(self, gates: dict[str, Gate | None]) -> str:
         """The names of the gates whose loops have run out."""
         return " ".join(name for name, gate in gates.items() if gate is not None and self._over(gate.site))
@@ -94,6 +106,15 @@ class Gates:
                 except (SyntaxError, ValueError, RecursionError):
                     return None
         return self._trees[path]
+
+
+def _covers(node: ast.stmt, site: Site) -> bool:
+    return node.lineno <= site.row <= (node.end_lineno or node.lineno)
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    """The variables that are read in a piece of source."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
 
 
 def _around(node: ast.AST, site: Site) -> ast.AST | None:

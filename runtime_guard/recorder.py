@@ -79,7 +79,7 @@ class Recorder:
         self.measures, self.numbers = measures, Normalization(max(probe_every, 1), accumulation_steps)
         self.measures.on = probe_every > 0
         self.sites = Sites(torch.__path__[0])
-        self._gates, self.frameworks = Gates(self.sites), Frameworks(self.sites)
+        self.gates, self.frameworks = Gates(self.sites), Frameworks(self.sites)
         self.course = Course(State(unasked=self._questions.unasked), self._judge, self._stepped, at_once)
         self.thread = Thread()
         self._alike = Alike()
@@ -153,7 +153,7 @@ class Recorder:
 
     def gate_of(self, place: Stack) -> Gate | None:
         """The gate in the source of a place."""
-        return self._gates.of(place) if place not in self.frameworks.looped else None
+        return self.gates.of(place) if place not in self.frameworks.looped else None
 
     def _gate(self, kind: Kind, place: Stack, optimizer: str) -> Gate | None:
         """The gate in the source; where there is none, what happens may show that there is one."""
@@ -163,13 +163,13 @@ class Recorder:
             return gate
         window = ledger.window
         if kind in STEPS:
-            return self._gates.at(place[-1]) if window.micro_steps > 1 else None
+            return self.gates.at(place[-1]) if window.micro_steps > 1 else None
         if window.restacked < 2 or window.longest > 1:
             return None
         backward = self.state.last.get(optimizer, {}).get(Kind.BACKWARD)
         weight = backward.weight if backward is not None else None
         share = window.restacked + 1  # steps since the last erasure: was the loss divided by as many?
-        return self._gates.at(place[-1]) if weight and abs(float(weight) * share - 1) < 1e-6 else None
+        return self.gates.at(place[-1]) if weight and abs(float(weight) * share - 1) < 1e-6 else None
 
     def _judge(self, moment: Moment) -> None:
         for rule in self._questions.broken(moment):
@@ -389,7 +389,7 @@ class Recorder:
         self.course.state.relieve()
         for told in self.at_end:
             told()
-        over = self._gates.over({name: ledger.window.gate for name, ledger in self.state.ledgers.items()})
+        over = self.gates.over({name: ledger.window.gate for name, ledger in self.state.ledgers.items()})
         detail = {"over": over, **self.turns.names(self.state.last, self.sites.chain), "unread": self._unread()}
         self.feed(Kind.END, stack=(Site("<end of the run>", 0),), detail=detail)
         for name, found in self._held.items():

@@ -45,6 +45,8 @@ def sole_owner(run: Run, model: str) -> Optimizer | None:
 def zeroed_with(run: Run, optimizer: Optimizer) -> Iterator[Optimizer]:
     """The other optimizers of nothing but parameters that this one erases the gradients of too."""
     for one in run.optimizers.values():
+        if one.made is not None and one.made == optimizer.made:
+            continue  # one after the other, of models that go by one name in turn
         inside = one.whole and one.models and one.models <= optimizer.models
         if one is not optimizer and inside and _ANY not in one.models:
             yield one

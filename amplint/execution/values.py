@@ -140,7 +140,7 @@ class Loss:
 @dataclass(eq=False)
 class Optimizer:
     """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`;
-    `hooked`: hooks of the user's run around its steps."""
+    `hooked`: hooks of the user's run around its steps; `made`: where."""
 
     key: str
     algorithm: str | None = None
@@ -149,6 +149,7 @@ class Optimizer:
     precision: Precision = Precision.UNKNOWN
     whole: bool = False
     hooked: bool = False
+    made: ir.Span | None = None
 
 
 @dataclass(eq=False)

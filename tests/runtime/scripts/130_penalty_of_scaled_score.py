@@ -15,13 +15,13 @@ def gradient_penalty(D, real, fake, scaler):
     alpha = torch.rand(real.size(0), 1)
     mixed = (alpha * real + (1 - alpha) * fake).requires_grad_(True)
     score = D(mixed)
-    grad = autograd.grad(
+    grad = autograd.grad(  # expect: scaled-gradient-penalty
         outputs=scaler.scale(score),
         inputs=mixed,
         grad_outputs=torch.ones_like(score),
         create_graph=True,
         retain_graph=True,
-    )[0]  # expect: scaled-gradient-penalty
+    )[0]
     return ((grad.norm(2, dim=1) - 1) ** 2).mean()
 
 

@@ -1,4 +1,4 @@
-"""A loss scale by hand is divided out after the clip, and nobody looks for an overflow."""
+"""A loss scale by hand is divided out after the clip, and every step is taken."""
 
 # wrong: clip-before-unscale, unchecked-manual-scale
 import torch
