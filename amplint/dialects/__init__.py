@@ -8,11 +8,13 @@ from amplint.dialects.accelerate import ACCELERATE
 from amplint.dialects.apex import APEX
 from amplint.dialects.deepspeed import DEEPSPEED
 from amplint.dialects.dialect import Dialect, Loop, Normalization
+from amplint.dialects.engines import ENGINES
 from amplint.dialects.fabric import FABRIC
 from amplint.dialects.fp16_optimizer import FP16_OPTIMIZER
 from amplint.dialects.ignite import IGNITE
 from amplint.dialects.lightning import LIGHTNING
 from amplint.dialects.mmengine import MMENGINE
+from amplint.dialects.timm import TIMM
 from amplint.dialects.torch import TORCH
 from amplint.dialects.transformers import TRANSFORMERS
 
@@ -26,7 +28,9 @@ DIALECTS: tuple[Dialect, ...] = (
     IGNITE,
     LIGHTNING,
     MMENGINE,
+    TIMM,
     TRANSFORMERS,
+    ENGINES,
 )
 
 GOVERNS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.governs)

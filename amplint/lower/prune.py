@@ -40,7 +40,7 @@ def program_of(
     taken = taken or Neighbours()
     every = (*body, *by_their_names(taken, body)) if taken.links else body
     usage = usage_of(every)
-    deeds = deeds_of(every, usage, around.deeds)
+    deeds = deeds_of(every, usage, around.deeds, around.words)
     gives = giving(every)
     relevance = Relevance(every, usage, deeds, around.words, constants_of(taken), gives)
     pruner = _Pruner(usage, deeds, relevance.kept, gives)

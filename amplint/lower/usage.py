@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
@@ -231,13 +231,14 @@ class Deeds:
 NO_DEEDS = Deeds(frozenset(), frozenset(), frozenset(), frozenset(), frozenset())
 
 
-def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS) -> Deeds:
-    """What the functions of a module do. `others`: what those do that it can call and that are not its own."""
+def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS, names: Collection[str] = ()) -> Deeds:
+    """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
+    what those are called."""
     found = list(functions(body))
     called = [(name, reaches(function)) for name, function in found]
     own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
 
-    objects, aliases = _callable_objects(body), aliases_of(body)
+    objects, aliases = _callable_objects(body, names), aliases_of(body)
 
     def closure(direct: set[str]) -> frozenset[str]:
         while more := ({name for name, names in called if names & direct} | _objects(direct) | _also(direct)) - direct:
@@ -267,8 +268,8 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS) ->
     )
 
 
-def _callable_objects(body: Iterable[ir.Stmt]) -> set[str]:
-    """The names that are bound to objects of classes of the module that can be called."""
+def _callable_objects(body: Iterable[ir.Stmt], names: Collection[str]) -> set[str]:
+    """The names that are bound to objects of classes that can be called: of the module's own, or among `names`."""
     nodes = [node for statement in body for node in walk(statement)]
     classes = {
         node.name
@@ -276,9 +277,10 @@ def _callable_objects(body: Iterable[ir.Stmt]) -> set[str]:
         if isinstance(node, ir.Class)
         and any(isinstance(child, ir.Function) and child.name == "__call__" for child in node.body)
     }
+    classes |= {name for name in names if name[:1].isupper()}
     made = [node for node in nodes if isinstance(node, ir.Assign) and calls(node.value) & classes]
-    names = {name for node in made for name in binds(node.target)}
-    return names | {f".{name}" for name in names}
+    bound = {name for node in made for name in binds(node.target)}
+    return bound | {f".{name}" for name in bound}
 
 
 def _loops_back(node: ir.Stmt, going_back: frozenset[str], usage: Usage) -> bool:
