@@ -40,9 +40,11 @@ def program_of(
     taken = taken or Neighbours()
     every = (*body, *by_their_names(taken, body)) if taken.links else body
     usage = usage_of(every)
-    deeds = deeds_of(every, usage, around.deeds, around.words)
+    objects = around.words if ".__call__" in around.deeds.acting else frozenset()  # that are called
+    deeds = deeds_of(every, usage, around.deeds, objects)
     gives = giving(every)
-    relevance = Relevance(every, usage, deeds, around.words, constants_of(taken), gives)
+    words = around.words | {name.lstrip(".") for name in deeds.acting} if objects else around.words
+    relevance = Relevance(every, usage, deeds, words, constants_of(taken), gives)
     pruner = _Pruner(usage, deeds, relevance.kept, gives)
     pruned = pruner.body(body)
     bodies = {file: pruner.body(statements) for file, statements in taken.bodies.items()}

@@ -58,7 +58,7 @@ class Relevance:
         self._owners: frozenset[str] = frozenset()
         self.kept: set[int] = set()
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked
-        self._known = _defined(body) | words | {name.lstrip(".") for name in deeds.acting}
+        self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
         self._holders = _holders(body, usage.losses)
