@@ -14,7 +14,6 @@ from amplint.source.prefilter import holds_training_words
 from amplint.source.reading import Unparsable, Unreadable
 from amplint.workers import spread
 
-
 PATIENCE = 4
 """How many times as many runs as for a check are tried to draw a loop."""
 
