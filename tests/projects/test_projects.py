@@ -11,9 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from amplint.analysis import findings_of
 from amplint.cli import main
+from amplint.findings import Finding
+from amplint.run import Analysis
+from amplint.source.prefilter import holds_training_words
+from amplint.workers import PER_PROCESS, WORTH_A_POOL
+from tests.command_line.planted import PLANTS, planted
 
 TREES = sorted(path for path in (Path(__file__).parent / "trees").iterdir() if path.is_dir())
+PLANT = next(iter(PLANTS))
 FILES = sorted(file for tree in TREES for file in tree.rglob("*.py"))
 
 
@@ -45,3 +52,32 @@ def test_a_file_by_itself_is_told_the_same(file, capsys):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_neither_the_order_of_files_nor_the_number_of_processes_matters(jobs, capsys):
     assert told(capsys, *reversed(FILES), jobs=jobs) == marked(*FILES)
+
+
+def test_there_are_enough_of_them_for_two_processes():
+    training = [file for file in FILES if holds_training_words(file.read_bytes())]
+    assert len(training) >= max(WORTH_A_POOL, 2 * PER_PROCESS)
+
+
+def one_by_one(analysis: Analysis, files: list[Path]) -> dict[Path, list[Finding]]:
+    """What an analysis says of files that it reads one after the other, in one process."""
+    return {file: analysis(file.read_text(encoding="utf-8"), str(file)) for file in files}
+
+
+def test_what_was_read_before_does_not_matter():
+    assert one_by_one(findings_of, FILES) == one_by_one(findings_of, FILES[::-1])
+
+
+def test_of_a_linter_that_remembers_it_would_show():
+    assert one_by_one(_remembering(), FILES) != one_by_one(_remembering(), FILES[::-1])
+
+
+def _remembering() -> Analysis:
+    """An analysis that speaks of every file but the first one that it sees."""
+    seen: list[str] = []
+
+    def found(text: str, filename: str) -> list[Finding]:
+        seen.append(filename)
+        return planted(f"{PLANT}({filename!r})", filename) if len(seen) > 1 else []
+
+    return found
