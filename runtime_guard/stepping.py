@@ -194,7 +194,7 @@ class Stepping(Calls):
     def made(self, optimizer: Any, result: Any) -> None:
         """A new optimizer."""
         if optimizer is not None:
-            self._recorder.optimizer(optimizer, made=True)
+            self._recorder.homes.made(self._recorder.optimizer(optimizer, made=True))
 
     def steps(self, args: Any, kwargs: Any) -> None:
         """Torch's own hook before a step: of subclasses that call their base class it fires twice."""

@@ -56,7 +56,12 @@ class Thread(threading.local):
 
 
 class Homes:
-    """The threads that step or zero optimizers, by name."""
+    """The threads that step or zero optimizers, by name.
+
+    One that was made in a thread of its own belongs to that thread until another one steps it: the first backward may
+    be filling its gradients while this thread looks, and reading `.grad` then is not safe (autograd runs without the
+    interpreter's lock, torch 2.13).
+    """
 
     def __init__(self) -> None:
         self._threads: dict[str, int] = {}
@@ -67,10 +72,16 @@ class Homes:
         """Whether no other thread than this one does."""
         return threading.get_ident() == self._only
 
+    def made(self, name: str) -> None:
+        """In which thread an optimizer was made; the main thread may make it for any other."""
+        if threading.current_thread() is not threading.main_thread():
+            self._threads.setdefault(name, threading.get_ident())
+            self._only = None
+
     def stepped(self, name: str) -> None:
         """Whose thread an optimizer belongs to."""
         here = threading.get_ident()
-        if self._threads.get(name) != here:
+        if self._threads.get(name) != here or self._only is None:
             self._threads[name] = here
             self._only = here if len(set(self._threads.values())) == 1 else None
 

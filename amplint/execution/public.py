@@ -12,10 +12,10 @@ from typing import Any
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
-from amplint.execution import horizon, methods, norms, penalties, precision, ranks, reach, symbols
+from amplint.execution import arithmetic, horizon, methods, norms, penalties, precision, ranks, reach, symbols
 from amplint.execution.averages import Averaged
 from amplint.execution.contexts import Partial, Region
-from amplint.execution.counts import Count, Quotient
+from amplint.execution.counts import Count, Length, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -270,6 +270,21 @@ def _cycle(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     return Stream(lambda index: inner.item(index % max(length, 1)), batches=True)
 
 
+def _islice(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`islice(loader, n)`: as many elements as it says, where that counts batches or is the length of a window."""
+    from amplint.execution import calls
+
+    inner = calls.stream_of(run, args[0] if args else None)
+    stop = args[min(len(args), 3) - 1] if len(args) > 1 else None
+    length = int(stop) if isinstance(stop, Length | Count) and stop.tags & _OF_ELEMENTS else None
+    bound = Symbol(stop.name) if isinstance(stop, Length) else stop if isinstance(stop, Symbol) else None
+    window = bound is not None and arithmetic.window_of(run, bound) is not None
+    return Stream(inner.item, length, bound if window else None, batches=not window)
+
+
+_OF_ELEMENTS = frozenset({"batches", "divided", "multiplied", "window"})
+
+
 def _scale_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return Symbol("scaled_loss", Origin.OPAQUE, governed=True)
 
@@ -287,6 +302,7 @@ _SPECIAL: dict[str, Any] = {
     "torch.multiprocessing.spawn": _spawn,
     "torch.multiprocessing.spawn.spawn": _spawn,
     "itertools.cycle": _cycle,
+    "itertools.islice": _islice,
     "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),
     **dict.fromkeys(("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"), _loader),
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
