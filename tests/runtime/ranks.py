@@ -8,6 +8,7 @@ import socket
 import time
 import warnings
 from pathlib import Path
+from random import SystemRandom
 from typing import Any
 
 WORLD = 2
@@ -25,8 +26,7 @@ def run_all(programs: dict[str, str], folder: Path) -> dict[str, list[dict[str, 
     """
     from torch.multiprocessing import spawn
 
-    ported = {name: (source, port) for (name, source), port in zip(programs.items(), ports(len(programs)), strict=True)}
-    (folder / "programs.json").write_text(json.dumps(ported), encoding="utf-8")
+    (folder / "programs.json").write_text(json.dumps(programs), encoding="utf-8")
     ranks = spawn(_work, args=(str(folder),), nprocs=WORLD, join=False)
     end = time.monotonic() + SECONDS
     while not ranks.join(timeout=1.0):
@@ -38,13 +38,15 @@ def run_all(programs: dict[str, str], folder: Path) -> dict[str, list[dict[str, 
     return {name: [one[name] for one in told] for name in programs}
 
 
-def ports(count: int) -> list[int]:
-    """As many ports of this machine, which nobody uses now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    found = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return found
+def port() -> int:
+    """A port of this machine that nobody uses now, of those that Linux gives to nobody by itself (below 32768)."""
+    for one in SystemRandom().sample(range(20000, 32768), 50):
+        try:
+            with socket.create_server(("127.0.0.1", one)):
+                return one
+        except OSError:
+            continue
+    raise OSError("no port is free between 20000 and 32767")
 
 
 def _work(rank: int, folder: str) -> None:
@@ -53,15 +55,16 @@ def _work(rank: int, folder: str) -> None:
     torch.set_num_threads(1)
     here = Path(folder)
     programs = json.loads((here / "programs.json").read_text(encoding="utf-8"))
-    told = {name: _guarded(source, name, port, rank, here) for name, (source, port) in programs.items()}
+    told = {name: _guarded(source, name, rank, here) for name, source in programs.items()}
     (here / f"told-{rank}.json").write_text(json.dumps(told), encoding="utf-8")
     os._exit(0)
 
 
-def _guarded(source: str, name: str, port: int, rank: int, folder: Path) -> dict[str, Any]:
+def _guarded(source: str, name: str, rank: int, folder: Path) -> dict[str, Any]:
     from runtime_guard import guard
 
-    begin = f'init_process_group("gloo", init_method="tcp://127.0.0.1:{port}", rank={rank}, world_size={WORLD})'
+    meeting = (folder / f"{name}.meeting").as_uri()  # a file: a port that nobody uses now may be used in a moment
+    begin = f'init_process_group("gloo", init_method="{meeting}", rank={rank}, world_size={WORLD})'
     file = folder / f"{name}.py"
     text = source.replace(_BEGIN, begin)
     file.write_text(text, encoding="utf-8")

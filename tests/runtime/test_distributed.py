@@ -9,7 +9,7 @@ import pytest
 
 from amplint.catalogue import RULES
 from amplint.catalogue.examples import examples
-from tests.runtime.ranks import WORLD, ports, run_all
+from tests.runtime.ranks import WORLD, port, run_all
 
 TOGETHER = ("ranks-disagree", "local-token-normalization")
 PAGES = {f"{name}-{number}": one for name in TOGETHER for number, one in enumerate(examples(RULES[name].page), 1)}
@@ -76,7 +76,7 @@ def test_rank_0_finds_what_the_page_marks_and_nothing_else(told, name):
 
 def test_ranks_that_are_started_one_by_one_do_not_write_over_each_others_reports(tmp_path):
     (tmp_path / "train.py").write_text(PAGES["ranks-disagree-1"].source, encoding="utf-8")
-    started = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(ports(1)[0]), "WORLD_SIZE": str(WORLD)}
+    started = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port()), "WORLD_SIZE": str(WORLD)}
     command = [sys.executable, "-m", "runtime_guard", "-q", "--mode", "record", "--report", "told.json", "train.py"]
     both = [
         subprocess.Popen(
