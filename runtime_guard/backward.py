@@ -66,9 +66,8 @@ class Backward:
         inside["backward"] += 1
         brought = recorder.frameworks.loss(recorder.sites.stack())
         place = brought.place
-        recorder.measures.run(
-            recorder.numbers.before_backward, roots, place, start_of(args) if recorder.measures.on else None
-        )
+        start = start_of(args) if recorder.measures.on else None
+        recorder.measures.run(recorder.numbers.before_backward, roots, place, start, recorder.strangers())
         region = region_of(roots) if not recorder.frameworks.surrounds(place) else Precision.UNKNOWN
         regions = recorder.precisions.of_forward(roots), region
         return roots, brought, scaler_of(roots), watched, regions

@@ -14,7 +14,7 @@ at the step (`late`) and come back in `settled`.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -92,11 +92,17 @@ class Normalization:
         for tensor in _tensors(outputs):
             mark_scale(tensor, known)
 
-    def before_backward(self, tensors: Sequence[Tensor], place: Hashable = None, start: float | None = None) -> None:
+    def before_backward(
+        self,
+        tensors: Sequence[Tensor],
+        place: Hashable = None,
+        start: float | None = None,
+        strangers: Collection[Optimizer] = (),
+    ) -> None:
         """Listens to the reductions of what is about to be back-propagated.
 
         `place` tells backward passes of one micro-step apart. `start`: the gradient that it begins with, if the host
-        knows it and there is but one.
+        knows it and there is but one. `strangers`: optimizers of other threads, which may be changing their gradients.
         """
         self._running = self.recognized = None
         if capturing():
@@ -105,7 +111,7 @@ class Normalization:
         accounts = self._open()
         self._running = self._known(tensors, place, start) or self._heard(tensors, place, start, accounts)
         for account in accounts:
-            if account.follows(self.probe_every):
+            if account.follows(self.probe_every) and account.ledger.optimizer() not in strangers:
                 account.ledger.before_backward()
 
     def _known(self, tensors: Sequence[Tensor], place: Hashable, start: float | None) -> Outcome | None:

@@ -322,11 +322,13 @@ class Recorder:
 
     def mine(self) -> list[tuple[Any, str]]:
         """The optimizers that no other living thread steps or zeroes: what theirs do is not seen from here."""
-        living = self.optimizers.living()
-        if self.homes.alone:
-            return living
-        strange = self.homes.strange()
-        return [(thing, name) for thing, name in living if name not in strange]
+        strangers = self.strangers()
+        return [(thing, name) for thing, name in self.optimizers.living() if thing not in strangers]
+
+    def strangers(self) -> list[Any]:
+        """The other ones."""
+        strange = self.homes.strange() if not self.homes.alone else ()
+        return [thing for thing, name in self.optimizers.living() if name in strange] if strange else []
 
     def look(self) -> None:
         """Makes events of what has happened to gradients by hand since the last event."""
