@@ -194,25 +194,24 @@ def loops_of(
     """The training loops of one file, by place; one whose backward no run reached is told as not followed.
 
     What was not followed is tried from every entry; `once`: from those alone that findings are looked for from.
-    `patience`: how many times as much as usual is tried where that was not all. Raises Unparsable, and Unreadable for
-    code nested too deeply.
+    `patience`: how many times as much as usual may be tried. Raises Unparsable, and Unreadable for code nested too
+    deeply.
     """
     with _deep():
         reading = _read(text, filename, taught)
         if reading is None:
             return []
-        placed = loop_places(reading.played.program.body)  # what loops hold is known of a program, not of a text
+        played = reading.played if patience == 1 else Played(reading.played.program, patience=patience)
+        placed = loop_places(played.program.body)  # what loops hold is known of a program, not of a text
         places = [(Site(filename, *extent(node)), function) for node, function in placed]
         found: dict[Site, Understood] = {}
         inner: set[Site] = set()
         executed: set[int] = set()
-        for at in range(len(reading.played.entries)):
+        for at in range(len(played.entries)):
             followed = once or all(place in inner or _known(found.get(place)) for place, _ in places)
-            if followed and reading.played.has_run(at, executed):
+            if followed and played.has_run(at, executed):
                 continue
-            runs, complete = reading.played.runs(at)
-            if not complete and patience > 1:
-                runs, complete = Played(reading.played.program, reading.played.tail, patience).runs(at)
+            runs, complete = played.runs(at)
             executed |= {function for run in runs for function in run.executed}
             loops, parts = understood([run.events for run in runs], places)
             inner |= parts
