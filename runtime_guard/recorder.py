@@ -326,7 +326,7 @@ class Recorder:
         return [(thing, name) for thing, name in self.optimizers.living() if thing not in strangers]
 
     def strangers(self) -> list[Any]:
-        """The other ones."""
+        """The optimizers that another living thread steps or zeroes."""
         strange = self.homes.strange() if not self.homes.alone else ()
         return [thing for thing, name in self.optimizers.living() if name in strange] if strange else []
 

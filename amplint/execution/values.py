@@ -334,9 +334,8 @@ NUMBER = (int, float, Fraction)
 def text_of(value: Value) -> str:
     """A canonical text: equal for equal values, and readable."""
     if type(value) is Symbol:  # first what is asked most: this is asked of everything
-        return (
-            value.text if not value.offset else f"{value.text} {'+' if value.offset > 0 else '-'} {abs(value.offset)}"
-        )
+        sign = "+" if value.offset > 0 else "-"
+        return f"{value.text} {sign} {abs(value.offset)}" if value.offset else value.text
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, Public):
