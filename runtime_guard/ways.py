@@ -92,6 +92,12 @@ class Way:
 
     def loss(self, root: Tensor, start: float) -> Loss | None:
         """The numbers of a loss; None if it is another kind of loss, or keeps a number to itself."""
+        try:
+            return self._loss(root, start)
+        except RuntimeError:  # its graph is freed: torch says so itself when it is back-propagated again
+            return None
+
+    def _loss(self, root: Tensor, start: float) -> Loss | None:
         values: list[float] = [start]
         node: Any = root.grad_fn
         for step in self.steps:

@@ -1,5 +1,6 @@
 """The guard changes no number, no object and no line that torch names; it leaves nothing behind."""
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -185,6 +186,22 @@ def test_a_backward_that_raises_does_not_confuse_the_guard():
             optimizer.zero_grad()
     assert found.report()["windows"]["count"] == 4
     assert found.violations == []
+
+
+def test_a_loss_whose_graph_is_gone_does_not_confuse_the_guard(capsys):
+    """However well known such losses are: what torch kept for their backward is freed with the first one."""
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with guard(mode="record") as found:
+        for step in range(12):
+            loss = F.cross_entropy(model(torch.ones(4, 2)), torch.zeros(4).long()) / 2
+            for _ in range(2 if step > 5 else 1):
+                with contextlib.suppress(RuntimeError):
+                    loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert found.report()["windows"]["count"] == 12
+    assert "switched off" not in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore")
