@@ -52,13 +52,19 @@ def _pooled(
 
 def _in_processes(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> Iterator[Result]:
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_all_start_methods, get_context
+    from multiprocessing import active_children, get_all_start_methods, get_context
 
     # Not "fork": a process that holds threads (an editor's, a test runner's) must not be forked.
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     pool = ProcessPoolExecutor(processes, mp_context=get_context(method), initializer=_leave_interrupts_to_the_parent)
+    others = active_children()
     try:
         yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * processes))))
+    except KeyboardInterrupt:  # what is under way may take minutes, and nobody waits for it any more
+        for process in active_children():
+            if process not in others:
+                process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 
 from amplint.findings import Finding, Place, Severity, Witness
 from amplint.source.reading import Unparsable
@@ -54,3 +55,11 @@ def deadly(text: str, filename: str) -> list[Finding]:
 def interrupted(text: str, filename: str) -> list[Finding]:
     """Somebody pressed Control-C."""
     raise KeyboardInterrupt
+
+
+def waiting(text: str, filename: str) -> list[Finding]:
+    """An analysis that never ends; it says that it has begun."""
+    with open("begun", "w", encoding="utf-8"):
+        pass
+    while True:
+        time.sleep(1)

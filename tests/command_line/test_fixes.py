@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -81,6 +82,24 @@ def test_a_diff_is_a_patch_that_git_applies(amplint, project, write):
     assert amplint("--diff", analysis=None) == (0, "", "")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "name", ["a b/c d.py", "größe/日本.py", 'quo"te.py', "tab\tname.py", "new\nline.py", "b\\s.py"]
+)
+def test_a_patch_names_any_file_as_git_does(amplint, project, write, name, end):
+    write({name: BAD.replace("\n", end).rstrip("\r\n").encode()})
+    ended = amplint("--diff", analysis=None)
+    subprocess.run(["git", "apply", "-"], input=ended.out.encode(), check=True)
+    assert (project / name).read_bytes().decode() == GOOD.replace("\n", end).rstrip("\r\n")
+
+
+def test_a_patch_of_a_notebook_is_one_that_git_applies(amplint, project, write):
+    bad, good = (text.split("\n\n\n") for text in (BAD, GOOD))
+    write({"train.ipynb": notebook(*bad, indent=1)})
+    subprocess.run(["git", "apply", "-"], input=amplint("--diff", analysis=None).out, text=True, check=True)
+    assert (project / "train.ipynb").read_text() == notebook(*good, indent=1)
+
+
 def test_fix_only_is_silent_about_the_rest(fixed, write):
     write({"train.py": BAD + "    torch.autocast()\n"})
     ended, text = fixed("--fix-only")
@@ -145,6 +164,45 @@ def test_permissions_and_links_are_kept(fixed, project, write):
     assert sorted(os.listdir(project)) == ["real.py", "train.py"]
 
 
+def test_another_name_of_a_file_keeps_what_it_has(fixed, project, write):
+    write({"train.py": BAD})
+    os.link(project / "train.py", project / "backup.txt")
+    assert fixed("--fix")[1] == GOOD
+    assert (project / "backup.txt").read_text() == BAD
+
+
+def test_attributes_are_kept(fixed, project, write):
+    write({"train.py": BAD})
+    try:
+        os.setxattr(project / "train.py", "user.origin", b"here")
+    except (AttributeError, OSError):
+        pytest.skip("this file system has no attributes")
+    assert fixed("--fix")[1] == GOOD
+    assert os.getxattr(project / "train.py", "user.origin") == b"here"
+
+
+def test_a_file_that_is_locked_is_left_alone_even_by_root(fixed, project, write):
+    write({"train.py": BAD})
+    os.chmod(project / "train.py", 0o444)
+    ended, text = fixed("--fix", "--no-cache")
+    assert (ended.code, text) == (2, BAD)
+    assert "train.py: not written: Permission denied" in ended.err
+    assert os.listdir(project) == ["train.py"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
+def test_a_disk_that_is_full_leaves_the_file_whole(project, write):
+    write({"train.py": BAD})
+    code = (
+        "import resource, sys; from amplint.cli import main; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); sys.exit(main(['--fix', '--no-cache']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, (project / "train.py").read_text()) == (2, BAD)
+    assert "train.py: not written: File too large" in ended.stderr
+    assert os.listdir(project) == ["train.py"]
+
+
 def test_nothing_is_written_where_nothing_changes(amplint, project, write):
     write({"train.py": GOOD})
     before = (project / "train.py").stat()
@@ -176,6 +234,21 @@ def test_an_interrupted_run_leaves_the_file_whole(project, write, monkeypatch):
     monkeypatch.setattr(os, "replace", interrupted)
     assert main(["--fix", "--no-cache"]) == 130
     assert (project / "train.py").read_text() == BAD
+    assert os.listdir(project) == ["train.py"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot wait there")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_the_file_is_whole(project, write, how):
+    write({"train.py": BAD})
+    code = (
+        "import os, sys; from amplint.cli import main; sync = os.fsync; "
+        f"os.fsync = lambda file: (sync(file), os.kill(os.getpid(), {int(how)})); "
+        "sys.exit(main(['--fix', '--no-cache']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert ended.returncode == (130 if how is signal.SIGINT else -how)
+    assert (project / "train.py").read_text() == GOOD
     assert os.listdir(project) == ["train.py"]
 
 

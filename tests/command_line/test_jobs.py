@@ -1,5 +1,14 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
 from amplint.workers import WORTH_A_POOL
 from tests.command_line.planted import deadly
 
@@ -19,3 +28,24 @@ def test_a_file_that_takes_its_process_down_is_named_and_the_others_are_done(amp
     assert ended.code == 3
     assert "part1/deadly.py: a fault of amplint's own" in ended.err
     assert ended.out.count("clip-before-unscale") == len(FILES) * 2  # the code, and the message that names it
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups to interrupt")
+def test_an_interrupt_ends_the_processes_at_once(project, write):
+    """Control-C goes to the whole group; nobody waits for files that are being analysed."""
+    write(FILES)
+    code = "import sys; from tests.command_line.planted import waiting; from amplint.cli import main; "
+    code += "sys.exit(main(['--jobs', '2', '--no-cache', '-q'], waiting))"
+    search = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    run = subprocess.Popen(
+        [sys.executable, "-c", code], start_new_session=True, env={**os.environ, "PYTHONPATH": search}
+    )
+    try:
+        while not (project / "begun").exists():
+            assert run.poll() is None
+            time.sleep(0.05)
+        os.killpg(run.pid, signal.SIGINT)
+        assert run.wait(timeout=60) == 130
+    finally:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
