@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from amplint.catalogue.amounts import after_a_short_first
+from amplint.catalogue.amounts import after_a_short_first, runs_ahead
+from amplint.catalogue.through import crossed_by_hand
+from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import Event, Gate, Kind, Site
 from amplint.protocol.window import Window
 
@@ -29,3 +31,35 @@ def test_a_counter_that_runs_on_over_erased_micro_steps_is_not_early():
 
 def test_a_step_at_another_place_came_early_itself():
     assert not after_a_short_first(short_first(restarts=True, before=THERE))
+
+
+def scheduler_step(cadence, repeats=True, **detail):
+    return SimpleNamespace(event=Event(Kind.SCHEDULER_STEP, HERE, repeats=repeats, detail=detail), cadence=cadence)
+
+
+def test_a_schedule_of_a_mere_number_runs_ahead_only_when_it_is_over():
+    assert not runs_ahead(scheduler_step(Cadence(horizon=4, cadence_steps=3)))
+    assert runs_ahead(scheduler_step(Cadence(horizon=4, cadence_steps=4)))
+    assert runs_ahead(scheduler_step(Cadence()))
+
+
+def test_a_step_once_per_epoch_or_of_a_schedule_that_stands_still_does_not_run_ahead():
+    assert not runs_ahead(scheduler_step(Cadence(), repeats=False))
+    assert not runs_ahead(scheduler_step(Cadence(), still="yes"))
+
+
+def update_then_step(scaler, through=""):
+    detail = {"through": through} if through else {}
+    return SimpleNamespace(
+        event=Event(Kind.STEP, HERE, scaler="scaler", detail=detail),
+        last={Kind.UPDATE: Event(Kind.UPDATE, THERE, scaler=scaler, detail=detail)},
+    )
+
+
+def test_an_update_and_a_step_cross_where_one_of_them_is_the_users_own():
+    assert crossed_by_hand(update_then_step("scaler"))
+    assert not crossed_by_hand(update_then_step("scaler", "accelerate"))
+
+
+def test_the_update_of_another_scaler_does_not_cross():
+    assert not crossed_by_hand(update_then_step("other"))
