@@ -13,6 +13,8 @@ ACCELERATE = Dialect(
         "accelerate.accelerator.Accelerator": "Accelerator",
         "accelerate.utils.GradientAccumulationPlugin": "GradientAccumulationPlugin",
         "accelerate.GradientAccumulationPlugin": "GradientAccumulationPlugin",
+        "accelerate.DeepSpeedPlugin": "DeepSpeedPlugin",
+        "accelerate.utils.DeepSpeedPlugin": "DeepSpeedPlugin",
     },
     adopts={"accelerator": "Accelerator"},
     spelling={

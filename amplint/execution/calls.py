@@ -68,11 +68,19 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
         return builtins.super_of(scope)
     func = arithmetic.resolve(run, evaluate(run, scope, node.func))
-    args = [evaluate(run, scope, arg) for arg in node.args]
+    args = [evaluate(run, scope, arg) for arg in node.args] + _handed_on(scope, node)
     keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
     if node.starred and isinstance(func, Class) and _of_library(func):
         keywords = libraries.unknown_arguments(func, keywords)
     return invoke(run, func, args, keywords, node.at)
+
+
+def _handed_on(scope: Scope, node: ir.Call) -> Arguments:
+    """The arguments that a function hands on as it was given them: `f(*args)`."""
+    names = [one.name for one in node.starred if isinstance(one, ir.Name)]
+    found = [home.names[name] for name in names if (home := scope.find(name)) is not None]
+    lists = [value for value in found if isinstance(value, list)]
+    return list(lists[0]) if len(lists) == 1 else []
 
 
 def _of_library(klass: Class) -> bool:

@@ -63,7 +63,8 @@ def kept(run: Run, value: Value, role: str) -> Value:
     """What a framework makes of an optimizer or scheduler whose making is not seen, or was not handed to it yet."""
     keeper = run.keepers.get(role)
     made = isinstance(value, Scheduler) or (isinstance(value, Optimizer) and value.algorithm is not None)
-    if keeper is None or run.in_library or (isinstance(value, (Optimizer, Scheduler)) and run.handed):
+    left_out = isinstance(value, Scheduler) and value.optimizer is not None and value.optimizer is run.taken
+    if keeper is None or run.in_library or left_out or (isinstance(value, (Optimizer, Scheduler)) and run.handed):
         return value
     if made and _own_backward(run):
         return value  # a training beside the framework's
@@ -73,6 +74,20 @@ def kept(run: Run, value: Value, role: str) -> Value:
 
         run.objects[key] = calls.invoke(run, keeper, [value], {}, ir.NOWHERE)
     return run.objects[key]
+
+
+def handed_over(run: Run, values: list[Value]) -> None:
+    """Code that is not seen is handed values: if a framework's object and the one optimizer are among them, that is
+    where it is made the framework's, and its scheduler, which is not among them, is not."""
+    found = [value for value in values if isinstance(value, Optimizer)]
+    keeps = any(isinstance(value, Instance) and _is_keeper(run, value) for value in values)
+    if keeps and len(found) == len(run.optimizers) == 1 and not any(isinstance(value, Scheduler) for value in values):
+        run.taken = found[0]
+
+
+def _is_keeper(run: Run, one: Instance) -> bool:
+    """Whether an object is the one that makes optimizers and schedulers its own."""
+    return any(isinstance(keeper, Method) and keeper.instance is one for keeper in run.keepers.values())
 
 
 def _own_backward(run: Run) -> bool:

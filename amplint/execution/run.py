@@ -142,6 +142,7 @@ class Run:
     library_scopes: dict[str, Scope] = field(default_factory=dict)
     keepers: dict[str, Value] = field(default_factory=dict)
     handed: bool = False
+    taken: Optimizer | None = None
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])
     turns: dict[str, set[str]] = field(default_factory=dict)

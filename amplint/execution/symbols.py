@@ -11,7 +11,7 @@ from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, averages, criteria, norms, precision, ranks, reach
+from amplint.execution import arithmetic, averages, criteria, libraries, norms, precision, ranks, reach
 from amplint.execution.contexts import NoSync
 from amplint.execution.counts import Length
 from amplint.execution.run import WINDOW, Run
@@ -107,6 +107,8 @@ def play(run: Run, value: Value, role: str) -> Value:
 
 
 def _made(run: Run, role: str, symbol: Symbol) -> Value:
+    if role == "optimizer" and run.taken is not None:
+        return run.taken  # there is no other one, and it came back
     if role == "optimizer":
         known = symbol.text in run.optimizers
         return Optimizer(run.name(symbol.text) if known else symbol.text, governed=symbol.governed)
@@ -342,6 +344,7 @@ def _constant(value: Value) -> bool:
 def hand_over(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> None:
     """Code that cannot be followed is handed an optimizer, a scaler or a loss: what it does with them is not known."""
     short = name.rpartition(".")[2]
+    libraries.handed_over(run, [*args, *keywords.values()])
     values = [inner for value in (*args, *keywords.values()) for inner in _flat(value)]
     roles = [(value, _plays(run, value) or _kind(value)) for value in values]
     hidden = _HIDDEN(short) and not _HARMLESS(short)

@@ -66,7 +66,7 @@ class Contents:
             return Content()
         return Content(
             frozenset(calls(node)),
-            frozenset(reaches(node)),
+            frozenset(reaches(node, self.usage.driven)),
             any(goes_back(call) for call in made),
             any(self.usage.steps(call) for call in made),
             any(erases(call) for call in made),

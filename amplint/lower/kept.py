@@ -24,7 +24,7 @@ def kept(body: Body, wanted: set[ir.Span]) -> dict[ir.Span, tuple[frozenset[str]
     found: dict[ir.Span, tuple[frozenset[str], bool]] = {}
     for scope in _scopes(body):
         steps = any(isinstance(part, ir.Call) and usage.steps(part) for node in scope for part in walk(node))
-        steps = steps or any(reaches(node) & stepping for node in scope)
+        steps = steps or any(reaches(node, usage.driven) & stepping for node in scope)
         for name, calls in _bound(scope, wanted).items():
             reads = _reads(scope, name)
             if reads is not None and len(calls) == 1:

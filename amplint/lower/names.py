@@ -135,11 +135,11 @@ _COMMON = frozenset(
 )
 
 
-def reaches(node: object) -> set[str]:
+def reaches(node: object, driven: frozenset[str] = frozenset()) -> set[str]:
     """What the calls inside a node may reach: `f` for a function called by its name, `.f` for a method.
 
-    A method that every torch object has (`model.train()`) is one of the module's own only on `self`; what runs for so
-    many epochs trains.
+    A method that every torch object has (`model.train()`) is one of the module's own only on `self`, or on what is
+    known to have one of its own (`driven`: `trainer.train`); what runs for so many epochs trains.
     """
     found: set[str] = set()
     for part in walk(node):
@@ -151,9 +151,15 @@ def reaches(node: object) -> set[str]:
             owner = part.func.owner
             own = isinstance(owner, ir.Name) and owner.name in ("self", "cls")
             own = own or (isinstance(owner, ir.Call) and last(owner.func) == "super")
+            own = own or f"{_owner(owner)}.{part.func.name}" in driven
             if own or part.func.name not in _COMMON or any("epoch" in name for name, _ in part.keywords if name):
                 found.add(f".{part.func.name}")
     return found
+
+
+def _owner(node: ir.Expr) -> str:
+    """What a method is called on: a name, or a class that is called for it."""
+    return f"{last(node.func)}()" if isinstance(node, ir.Call) else last(node)
 
 
 def functions(body: Iterable[ir.Stmt], method: bool = False) -> Iterator[tuple[str, ir.Function]]:

@@ -49,7 +49,7 @@ def program_of(
     pruned = pruner.body(body)
     bodies = {file: pruner.body(statements) for file, statements in taken.bodies.items()}
     idle = {here for here, there in taken.links.items() if is_idle(bodies[there[0]], there[1])}
-    called = {name for key, function in functions(body) for name in reaches(function) - {key}}
+    called = {name for key, function in functions(body) for name in reaches(function, usage.driven) - {key}}
     return ir.Program(
         path,
         pruned,

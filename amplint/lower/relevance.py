@@ -90,7 +90,7 @@ class Relevance:
         if isinstance(node, ir.For):
             names |= reads(node.target)
         self._heads[id(node)] = frozenset(names)
-        if head is not None and (acts(head, self.usage) or reaches(head) & self.deeds.acting):
+        if head is not None and (acts(head, self.usage) or reaches(head, self.usage.driven) & self.deeds.acting):
             self._lines.append(Line(node, frozenset(names), frozenset(), True, function, loop, (*parents, id(node))))
         if isinstance(node, ir.If) and _guards_the_window(node):
             self._lines.append(Line(node, frozenset(names), frozenset(), True, function, loop, (*parents, id(node))))
@@ -110,7 +110,11 @@ class Relevance:
         if isinstance(node, (ir.Assign, ir.Augment)):
             bound |= self._grows_by(node)
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
-        doing = acts(node, self.usage) or bool(reaches(node) & self.deeds.acting) or self._runs(node, function)
+        doing = (
+            acts(node, self.usage)
+            or bool(reaches(node, self.usage.driven) & self.deeds.acting)
+            or self._runs(node, function)
+        )
         read = (
             reads(node)
             if isinstance(node, ir.Global)

@@ -12,6 +12,7 @@ from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import TORCH
 from amplint.flow import program as ir
 from amplint.lower.aliases import aliases_of
+from amplint.lower.driven import driven
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
 from amplint.lower.norms import measures
 from amplint.lower.ranks import SWITCH, wrapped, wrapping
@@ -33,7 +34,8 @@ _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay
 @dataclass(frozen=True)
 class Usage:
     """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers,
-    of weight averages, of what wraps a model for several processes, of what it made, and of lists of gradients."""
+    of weight averages, of what wraps a model for several processes, of what it made, and of lists of gradients; the
+    calls that drive a training."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -43,6 +45,7 @@ class Usage:
     wrapped: frozenset[str] = frozenset()
     averages: frozenset[str] = frozenset()
     gradients: frozenset[str] = frozenset()
+    driven: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -180,6 +183,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         wrapped(body, wrappers),
         frozenset(averages),
         frozenset(gradients),
+        driven(body),
     )
 
 
@@ -235,7 +239,7 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS, na
     """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
     what those are called."""
     found = list(functions(body))
-    called = [(name, reaches(function)) for name, function in found]
+    called = [(name, reaches(function, usage.driven)) for name, function in found]
     own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
 
     objects, aliases = _callable_objects(body, names), aliases_of(body)
@@ -286,4 +290,4 @@ def _callable_objects(body: Iterable[ir.Stmt], names: Collection[str]) -> set[st
 def _loops_back(node: ir.Stmt, going_back: frozenset[str], usage: Usage) -> bool:
     """Whether a loop inside a statement back-propagates."""
     loops = (part for part in walk(node) if isinstance(part, (ir.For, ir.While)) and not usage.over_losses(part))
-    return any("backward" in calls(loop) or reaches(loop) & going_back for loop in loops)
+    return any("backward" in calls(loop) or reaches(loop, usage.driven) & going_back for loop in loops)

@@ -15,7 +15,7 @@ from amplint.dialects import OVERRIDES, SEEDS
 from amplint.source.reading import Unreadable
 
 TRAINING = re.compile(
-    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.half\(\)|float16"
+    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
 _DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
