@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field
+from math import isclose
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -29,6 +30,8 @@ class ScaleAccount:
 
     name: str
     growth_interval: int
+    initial: float
+    backoff: float
     scale: float | None = None
     steps: int = 0
     skipped: int = 0
@@ -114,7 +117,13 @@ class ScaleAccount:
         taken = self.steps > self.first
         first = self.first if taken and not self.told else 0
         self.told = taken
-        return ScaleReading(self.scale, self.steps, self.skipped, first, self.row, self.growth_interval)
+        lost = self.skipped - self.first if self._only_fell() else 0
+        since = self.steps - self.first
+        return ScaleReading(self.scale, self.steps, self.skipped, first, self.row, self.growth_interval, lost, since)
+
+    def _only_fell(self) -> bool:
+        """Whether the scale is what the skipped steps have left of the one that the scaler began with."""
+        return self.scale is not None and isclose(self.scale, self.initial * self.backoff**self.skipped)
 
     def as_json(self) -> dict[str, Any]:
         """The scaler for a report."""
@@ -142,7 +151,9 @@ class Scales:
         known = self.accounts.get(scaler)
         if known is None:
             name = f"{type(scaler).__name__}#{len(self.opened) + 1}"
-            known = self.accounts[scaler] = ScaleAccount(name, scaler.get_growth_interval())
+            known = self.accounts[scaler] = ScaleAccount(
+                name, scaler.get_growth_interval(), scaler._init_scale, scaler.get_backoff_factor()
+            )
             self.opened.append(known)
         return known
 

@@ -91,6 +91,7 @@ from amplint.catalogue.scaler import (
     short_growth_interval,
     step_bypasses_scaler,
     unchecked_manual_scale,
+    unrecovered_loss_scale,
     unscale_after_step,
     unscaled_backward,
 )
@@ -120,6 +121,7 @@ _MODULES: tuple[ModuleType, ...] = (
     short_growth_interval,
     high_initial_scale,
     collapsed_loss_scale,
+    unrecovered_loss_scale,
     unchecked_manual_scale,
     scaler_with_bfloat16,
     float16_without_scaler,

@@ -13,6 +13,8 @@ _CLOSE = 1e-3
 _UNEVEN = 1.05
 _SKIPPED_FIRST = 5
 _SKIPPED_IN_A_ROW = 20
+_LOST = 4
+_INTERVALS = 2
 
 
 def window_of(moment: Moment) -> WindowReading | None:
@@ -67,6 +69,21 @@ def collapsed(moment: Moment) -> dict[str, str] | None:
     if reading.scale is not None and reading.scale < 1:
         return {"what": f"the loss scale has fallen to {reading.scale:.3g}"}
     return None
+
+
+def unrecovered(moment: Moment) -> dict[str, str] | None:
+    """How often the scale has fallen, if it was long enough, often enough, and has not grown once."""
+    reading = scale_of(moment)
+    if reading is None or reading.scale is None or reading.lost < _LOST:
+        return None
+    if reading.taken < _INTERVALS * reading.growth_interval:
+        return None
+    return {
+        "lost": str(reading.lost),
+        "steps": str(reading.taken),
+        "interval": str(reading.growth_interval),
+        "scale": f"{reading.scale:.3g}",
+    }
 
 
 def slow_start(moment: Moment) -> dict[str, str] | None:

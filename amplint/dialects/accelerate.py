@@ -38,5 +38,18 @@ ACCELERATE = Dialect(
             schedules=("you; prepared, it waits for the boundary and steps once per process", "scheduler.py, `step`"),
             saves=("`accelerator.save_state`", "checkpointing.py, `save_accelerator_state`"),
         ),
+        Account(
+            framework="Accelerate, with a DeepSpeedPlugin",
+            version="accelerate 1.15.0",
+            divides=("`accelerator.backward`: the engine", "utils/deepspeed.py, `DeepSpeedEngineWrapper.backward`"),
+            scales=("`accelerator.backward`: the engine", "utils/deepspeed.py, `DeepSpeedEngineWrapper.backward`"),
+            unscales=(
+                "the engine, for its own clip; a call only reads",
+                "accelerator.py, `clip_grad_norm_`",
+            ),
+            gates=("`accelerator.backward` steps and zeroes", "utils/deepspeed.py, `DeepSpeedOptimizerWrapper`"),
+            schedules=("the engine its own, otherwise as without it", "accelerator.py, `_prepare_deepspeed`"),
+            saves=("`accelerator.save_state`: the engine", "accelerator.py, `save_state`"),
+        ),
     ),
 )

@@ -308,8 +308,10 @@ def _passed_on(run: Run, value: Value, at: ir.Span) -> Value:
 
 
 def gate_of(run: Run, test: Gated, at: ir.Span) -> Gate:
-    """The gate that a window's truth makes of a condition."""
-    return Gate(test.site or run.site(at), test.length or ANY_LENGTH, None if test.assumed else test.restarts)
+    """The gate that a window's truth makes of a condition; where its counter begins is not known once a batch of the
+    epoch was passed over: a run that is resumed passes over as many as it has seen."""
+    known = not test.assumed and not run.passed_over
+    return Gate(test.site or run.site(at), test.length or ANY_LENGTH, test.restarts if known else None)
 
 
 @contextmanager

@@ -14,9 +14,10 @@ from amplint.execution import attributes, calls, horizon
 from amplint.execution.loops import EPOCHS
 from amplint.execution.run import Cut, Model, Run
 from amplint.execution.statements import execute
-from amplint.execution.values import Class, Function, Method, Scope, Symbol, Value
+from amplint.execution.values import Class, Function, Instance, Method, Scope, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 
 MAX_ENTRIES = 40
 _EPOCH = re.compile(r"(?i)epoch(?!s)")
@@ -105,11 +106,12 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     func = _callable(run, scope, entry)
     made = [event for event in run.events[before:] if event.kind in _CREATED]
     run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
+    run.whole = _is_the_whole_step(run, func, entry)
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
     known = set(run.optimizers)
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
         _forget(run, known)
-        if not entry.complete:
+        if not entry.complete and not run.whole:
             run.emit(Kind.OPAQUE, entry.function.at)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
         run.in_batches += not entry.loops
@@ -117,13 +119,31 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
         run.gates.clear()
+        if not entry.loops and _made_here(run, known):  # each call is a training of its own
+            if all(event.kind is not Kind.EPOCH_END for event in run.events):
+                run.events[:] = [with_changes(event, repeats=False) for event in run.events]
+            return
+
+
+def _is_the_whole_step(run: Run, func: Value, entry: Entry) -> bool:
+    """Whether a method is what its framework calls for every batch, and nothing else of the class zeroes gradients."""
+    if not isinstance(func, Method) or not isinstance(func.instance, Instance) or entry.function is None:
+        return False
+    named = attributes.read(run, func.instance, "whole_step") == entry.function.name
+    own = [node for node in func.instance.klass.node.body if isinstance(node, ir.Function)] if named else []
+    return named and entry.function.backward and entry.function.steps and not any(node.zeroes for node in own)
 
 
 def _forget(run: Run, known: set[str]) -> None:
     """What an earlier call of the function made for itself is gone when it is called again."""
-    given = {id(value) for value in run.objects.values()}
-    for key in [key for key, made in run.optimizers.items() if key not in known and id(made) not in given]:
+    for key in _made_here(run, known):
         del run.optimizers[key]
+
+
+def _made_here(run: Run, known: set[str]) -> list[str]:
+    """The optimizers that a call of the function made for itself."""
+    given = {id(value) for value in run.objects.values()}
+    return [key for key, made in run.optimizers.items() if key not in known and id(made) not in given]
 
 
 def _turns(entry: Entry) -> int:

@@ -159,8 +159,10 @@ def _iterate(
             if not begin(index):
                 return None
             run.last_batch = index == trips - 1 if batches else run.last_batch
+            run.passed_over = run.passed_over and not (batches and index == 0)
             before = tuple(run.passed)
             signal = execute(run, scope, node.body)
+            run.passed_over |= batches and signal == "continue" and run.passed[0] == before[0]
             del run.gates[depth:]
             if stream is not None and node.shape.backward:
                 horizon.turn(run, stream, before)

@@ -95,8 +95,12 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     return _unknown(run, name, args, keywords, at)
 
 
+_MOCKS = ("unittest.mock.", "mock.")
+"""What stands in for anything in a test; what it does is the test's affair."""
+
+
 def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    governed = name.partition(".")[0] in GOVERNS
+    governed = name.partition(".")[0] in GOVERNS or name.startswith(_MOCKS)
     if not governed:
         if name.startswith("torch."):
             return _tensor(name, args, keywords)

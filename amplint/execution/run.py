@@ -143,6 +143,8 @@ class Run:
     keepers: dict[str, Value] = field(default_factory=dict)
     handed: bool = False
     taken: Optimizer | None = None
+    passed_over: bool = False
+    whole: bool = False
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])
     turns: dict[str, set[str]] = field(default_factory=dict)

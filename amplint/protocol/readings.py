@@ -98,7 +98,9 @@ class ScaleReading:
     """The numbers of one loss scaler after an update.
 
     `skipped_first`: the steps skipped before the first that was taken, told in one reading only, else 0.
-    `skipped_in_a_row`: of the latest steps. `scale` may be an update or two old.
+    `skipped_in_a_row`: of the latest steps. `scale` may be an update or two old. `lost`: the steps skipped since the
+    first that was taken, if the scale is what they left of it, so that it has never grown, else 0. `taken`: the steps
+    since then.
     """
 
     scale: float | None
@@ -107,6 +109,8 @@ class ScaleReading:
     skipped_first: int
     skipped_in_a_row: int
     growth_interval: int
+    lost: int = 0
+    taken: int = 0
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,111 @@ def train(accum, model, loader, criterion):
         ("clip", "step", "zero"),
         {"backward": "loss.backward()", "clip": CLIP},
     ),
+    "lightning, manual": Framework(
+        """\
+import torch
+from lightning import LightningModule
+
+
+class Net(LightningModule):
+    def __init__(self, net, accum, criterion):
+        super().__init__()
+        self.automatic_optimization = False
+        self.net, self.accum, self.criterion = net, accum, criterion
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+""",
+        {
+            "forward": "optimizer, loss = self.optimizers(), self.criterion(self.net(batch[0]), batch[1])",
+            "divide": "loss = loss / self.accum",
+            "backward": "self.manual_backward(loss)",
+            "step": "optimizer.step()",
+            "zero": "optimizer.zero_grad()",
+        },
+        "if (i + 1) % self.accum == 0:",
+        ("step", "zero"),
+        {"backward": "loss.backward()"},
+        loop="    def training_step(self, batch, i):",
+    ),
+    "lightning, automatic": Framework(
+        """\
+import torch
+from lightning import LightningModule
+
+
+class Net(LightningModule):
+    def __init__(self, net, criterion):
+        super().__init__()
+        self.net, self.criterion = net, criterion
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+""",
+        {"forward": "loss = self.criterion(self.net(batch[0]), batch[1])", "return": "return loss"},
+        raw={"return": "return loss / self.trainer.accumulate_grad_batches"},
+        loop="    def training_step(self, batch, i):",
+    ),
+    "transformers": Framework(
+        """\
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import Trainer
+
+
+class Mine(Trainer):
+""",
+        {
+            "forward": "loss = cross_entropy(model(inputs['x']), inputs['labels'], reduction='sum')",
+            "divide": "loss = loss / num_items_in_batch",
+        },
+        raw={"divide": "loss = loss / inputs['labels'].numel()"},
+        loop="    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):",
+        after="        return loss",
+    ),
+    "timm": Framework(
+        """\
+import torch
+from timm.utils import NativeScaler
+
+
+def train(accum, model, loader, criterion):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = NativeScaler()
+    assert len(loader) % accum == 0
+""",
+        {
+            "forward": "loss = criterion(model(x), y)",
+            "divide": "loss = loss / accum",
+            "call": "scaler(loss, optimizer, 1.0, parameters=model.parameters(), need_update=(i + 1) % accum == 0)",
+            "zero": "optimizer.zero_grad()",
+        },
+        WINDOW,
+        ("zero",),
+        {"call": "scaler(loss, optimizer, 1.0, parameters=model.parameters())"},
+    ),
+    "sums over all tokens": Framework(
+        """\
+import torch
+from torch.nn.functional import cross_entropy
+
+
+def train(accum, model, loader):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    assert len(loader) % accum == 0
+""",
+        {
+            "forward": "loss = cross_entropy(model(x), y, reduction='sum', ignore_index=-100)",
+            "divide": "loss = loss / tokens_of_the_window",
+            "backward": "loss.backward()",
+            "step": "optimizer.step()",
+            "zero": "optimizer.zero_grad()",
+        },
+        WINDOW,
+        ("step", "zero"),
+        {"divide": "loss = loss / (y != -100).sum()"},
+        loop="    for i, (x, y, tokens_of_the_window) in enumerate(loader):",
+    ),
 }
 NO_STEP = "no training step is left: whoever else back-propagates is not in sight"
 NO_UPDATE = "what a framework holds may be stepped out of sight"
@@ -210,6 +315,7 @@ SILENT = {
     "drop backward": NO_STEP,
     "drop step": NO_UPDATE,
 }
+FOUND = {"sums over all tokens: drop step"}  # though others are listed
 OF_A_FRAMEWORK = {
     "accelerate: double backward": TWICE,
     "deepspeed: double backward": TWICE,
@@ -222,6 +328,16 @@ OF_A_FRAMEWORK = {
     "ignite: double scaled backward": TWICE,
     "ignite: double clip": SAME,
     "ignite: double update": "torch raises: no inf checks were recorded since the first one",
+    "lightning, manual: double backward": TWICE,
+    "lightning, automatic: drop return": "Lightning leaves the batch out, and says so",
+    "lightning, automatic: double return": "the second one is not reached",
+    "transformers: double divide": "not yet: how often the count divides is not asked",
+    "timm: drop call": NO_STEP,
+    "sums over all tokens: drop divide": "a sum may be meant, with a learning rate to match",
+    "sums over all tokens: double divide": "what a sum is due is not known where its counts come with the batch",
+    "sums over all tokens: raw divide": "that the counts differ is seen in a run: mean-of-token-means",
+    "sums over all tokens: double backward": TWICE,
+    "sums over all tokens: ungated": "nothing is left that says of a window",
     "mmengine: double update": TWICE,
     "mmengine: drop update": NO_STEP,
     "mmengine: raw update": NO_UPDATE,
@@ -246,10 +362,11 @@ def test_nothing_is_said_of_a_legal_window(name):
 
 @pytest.mark.parametrize(("name", "slip", "text"), ALL)
 def test_a_slip_is_found_or_listed(name, slip, text):
-    listed = slip in SILENT or f"{name}: {slip}" in OF_A_FRAMEWORK
+    spelled = f"{name}: {slip}"
+    listed = (slip in SILENT and spelled not in FOUND) or spelled in OF_A_FRAMEWORK
     assert bool(found(text)) is not listed
 
 
 def test_the_lists_name_slips_that_exist():
     made = {spelled for name, slip, _ in (one.values for one in ALL) for spelled in (slip, f"{name}: {slip}")}
-    assert set(SILENT) | set(OF_A_FRAMEWORK) <= made
+    assert set(SILENT) | set(OF_A_FRAMEWORK) | FOUND <= made

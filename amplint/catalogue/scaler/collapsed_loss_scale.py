@@ -64,5 +64,5 @@ RULE = Rule(
     advice="look for the operation that makes inf or NaN; the scale is not at fault",
     observe=collapsed,
     because=((Kind.BACKWARD, "the latest gradients are made here"),),
-    hides=("high-initial-scale",),
+    hides=("high-initial-scale", "unrecovered-loss-scale"),
 )

@@ -9,11 +9,11 @@ from runtime_guard import guard
 from runtime_guard.measured import series, summary
 
 
-def trained(bad, *, steps=32, scale=1024.0, fused=False):
+def trained(bad, *, steps=32, scale=1024.0, fused=False, interval=2000):
     """A guard around `steps` steps of which those in `bad` overflow."""
     model = nn.Linear(4, 3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, fused=fused)
-    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=interval)
     with guard(mode="record") as watching:
         for step in range(steps):
             optimizer.zero_grad()
@@ -55,6 +55,21 @@ def test_twenty_skipped_steps_in_a_row_are_a_collapse(skipped, told):
 
 def test_a_scale_below_one_is_a_collapse():
     assert "collapsed-loss-scale" in codes(trained({4, 5, 6}, scale=2.0))
+
+
+@pytest.mark.parametrize(
+    ("bad", "steps", "told"),
+    [
+        ({3, 8, 13, 18, 23}, 30, True),
+        ({3, 8, 13}, 30, False),  # three may be chance
+        ({3, 8, 13, 18}, 19, False),  # too early to say
+        ({3, 8, 13, 25, 30}, 40, False),  # it has grown in between
+        ({0, 1, 2, 3}, 30, False),  # it began too high
+    ],
+)
+def test_a_scale_that_falls_again_and_again_and_never_grows_is_told(bad, steps, told):
+    watching = trained(bad, steps=steps, interval=10)
+    assert ("unrecovered-loss-scale" in codes(watching)) is told
 
 
 def test_the_curves_and_the_summary_tell_of_it():
