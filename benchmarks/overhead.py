@@ -9,9 +9,14 @@ that becomes slower does not speak for or against anybody. Each variant has one 
 in its own turns only, and has seen `WARM` steps before anything is timed: a guard makes its acquaintances in the first.
 A turn is `TURN` steps, of which all but the first `SETTLING` are timed together: what a guard puts off is in them.
 
+Beside these differences, which scatter by per cents of a step, stands the time that is spent *inside* of the guard,
+from the moment at which it hears a call to that at which it lets it go on, in steps of the same length: `INSIDE` steps
+in a row, after those in which a guard makes its acquaintances. What a guard makes slower by using the processor's
+caches is in the differences alone.
+
 `events` judges the order of calls; `as by default` also measures the weights of losses, and samples the gradient ledger
 in one window of sixteen; `probes` samples it as often as it can be (`probe_every=1`). Once a loop is steady the ledger
-samples one window where it would sample sixteen.
+samples one window where it would sample sixteen, and at most one in 64.
 """
 
 from __future__ import annotations
@@ -29,11 +34,13 @@ from statistics import median
 import torch
 from torch import nn
 
-from runtime_guard import guard
+from runtime_guard import guard, hooks
+from runtime_guard.trampolines import passed_over
 
 SHAPES = {"a plain step": 1, "a window of four": 4}
 LONG = 0.05  # seconds that a step is to take on a CPU
 TURN, SETTLING = 22, 6
+INSIDE = 192
 WARM = 96  # steps: the precision of the first 64 passes is read from their graphs
 PROBES = {"events": 0, "as by default": 16, "probes": 1}
 ANOMALY = "set_detect_anomaly"
@@ -183,6 +190,48 @@ def _turn(turns: Turns, name: str, training: Training, device: str) -> tuple[str
         return name, sum(taken) / len(taken)
 
 
+def inside(size: Size, micro_steps: int) -> dict[str, list[float]]:
+    """Seconds inside of the guard, of each of many steps in a row on a CPU."""
+    training = Training(fitted(size, "cpu", micro_steps), "cpu", micro_steps)
+    found: dict[str, list[float]] = {}
+    for name in PROBES:
+        with clocked() as spent, Turns([name]).of(name):
+            for _ in range(WARM // micro_steps + TURN):
+                training.window()
+            taken = []
+            for _ in range(INSIDE):
+                spent.clear()
+                training.window()
+                taken.append(sum(spent))
+            found[name] = taken
+    return found
+
+
+@contextlib.contextmanager
+def clocked() -> Iterator[list[float]]:
+    """The seconds of each time that a call is listened to, before it or after it."""
+    spent: list[float] = []
+    kept = {name: getattr(hooks.Listener, name) for name in ("before", "after")}
+
+    def timed(function: Callable[..., object]) -> Callable[..., object]:
+        def listened(*args: object) -> object:
+            start = time.perf_counter()
+            try:
+                return function(*args)
+            finally:
+                spent.append(time.perf_counter() - start)
+
+        return passed_over(listened)
+
+    for name, function in kept.items():
+        setattr(hooks.Listener, name, timed(function))
+    try:
+        yield spent
+    finally:
+        for name, function in kept.items():
+            setattr(hooks.Listener, name, function)
+
+
 def microseconds(rounds: int) -> dict[str, dict[str, float]]:
     """Call -> variant -> median microseconds of one call, in a step so small that little but the calls is timed."""
     training = Training(TINY, "cpu", 4)
@@ -206,8 +255,12 @@ def _timed(times: list[float]) -> Iterator[None]:
     times.append(time.process_time() - start)
 
 
-def told(shapes: dict[str, dict[str, list[tuple[float, float]]]], per_call: dict[str, dict[str, float]]) -> None:
-    """Prints both tables."""
+def told(
+    shapes: dict[str, dict[str, list[tuple[float, float]]]],
+    within: dict[str, dict[str, list[float]]],
+    per_call: dict[str, dict[str, float]],
+) -> None:
+    """Prints all tables."""
     for shape, per_step in shapes.items():
         off = median(other for pairs in per_step.values() for _, other in pairs)
         print(f"\n{shape}: {off * 1e3:.1f} ms without a guard, {len(per_step['probes'])} pairs each\n")
@@ -216,6 +269,13 @@ def told(shapes: dict[str, dict[str, list[tuple[float, float]]]], per_call: dict
         for name, pairs in per_step.items():
             added = extra(pairs)
             print(f"| {name:<20} | {added * 1e6:+10.0f} | {added / off * 100:+10.2f} % | {added * 2000:+6.2f} % |")
+    for shape, found in within.items():
+        print(f"\n{shape}, inside of the guard: {INSIDE} steps\n")
+        print("| variant              | median, \u00b5s | mean, \u00b5s | mean of 50 ms |")
+        print("|----------------------|-----------:|---------:|--------------:|")
+        for name, taken in found.items():
+            mean = sum(taken) / len(taken)
+            print(f"| {name:<20} | {median(taken) * 1e6:10.0f} | {mean * 1e6:8.0f} | {mean * 2000:+11.2f} % |")
     print("\n| call                 | off, \u00b5s | events, \u00b5s | probes, \u00b5s |")
     print("|----------------------|--------:|-----------:|-----------:|")
     for call, times in per_call.items():
@@ -247,12 +307,14 @@ def main() -> None:
     torch.set_num_threads(1 if options.device == "cpu" else torch.get_num_threads())
     size = SIZES[options.size]
     shapes = {name: steps(size, options.device, length, options.rounds) for name, length in SHAPES.items()}
+    within = {name: inside(size, length) for name, length in SHAPES.items()} if options.device == "cpu" else {}
     per_call = microseconds(options.rounds)
-    told(shapes, per_call)
+    told(shapes, within, per_call)
     if options.json:
         added = {shape: {name: extra(pairs) for name, pairs in found.items()} for shape, found in shapes.items()}
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"torch": torch.__version__, "seconds_added": added, "calls": per_call}, file, indent=2)
+            figures = {"seconds_added": added, "inside": within, "calls": per_call}
+            json.dump({"torch": torch.__version__, **figures}, file, indent=2)
 
 
 if __name__ == "__main__":

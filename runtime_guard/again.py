@@ -1,33 +1,40 @@
 """By what a call is compared with the same call of an earlier period, and what is done at once where it is the same.
 
-Read at once is what will not be there any more: whether gradients have changed since the last call, the numbers of a
-loss, the loss scale, the norm that a clip has found, learning rates. What is to be entered of it is put off.
+Read at once is what will not be there any more: whether gradients have changed since they were last seen (before and
+after a backward, a clip and a step), the numbers of a loss, the loss scale, the norm that a clip has found, learning
+rates. What is to be entered of it is put off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from amplint.protocol.precision import Precision
-from amplint.protocol.state import Moment
-from runtime_guard.backward import Backward, start_of
+from runtime_guard.backward import Backward, Begun, start_of
 from runtime_guard.frameworks import Brought
+from runtime_guard.gradients import Watch
 from runtime_guard.precision import still
+from runtime_guard.put_off import Entry
 from runtime_guard.recorder import Recorder
 from runtime_guard.scaled import scaler_of
 from runtime_guard.scales import ScaleAccount
-from runtime_guard.schedules import Schedules, rates_of
+from runtime_guard.schedules import rates_of
 from runtime_guard.stepping import Calls
 from runtime_guard.ways import Loss, Outcome, Way
 from runtime_guard.windows import Account
 
+SPARSE = 8
+"""Of so many backward passes one is looked at for graphs that are kept."""
+
 
 class Comparing(Calls):
     """What they have in common."""
+
+    mute = True
 
     def silent(self, args: Any, kwargs: Any) -> bool:
         """Whether the thread is inside of a call that speaks for this one, or nothing comes of it."""
@@ -46,11 +53,13 @@ class Comparing(Calls):
                 return True
         return False
 
-    def defer(self, function: Any, *args: Any) -> None:
-        """Something to measure when what waits is gone through."""
-        recorder = self._recorder
-        if recorder.measures.on:
-            recorder.course.put_off(recorder.measures.run, function, *args)
+    def inside(self) -> dict[str, int]:
+        """The calls that the thread is inside of. Calls are compared in the thread alone in which they were known."""
+        return self._recorder.thread.inside
+
+    def enters(self, known: Any, over: bool) -> Iterable[Entry]:
+        """What such a call enters of the numbers: at its beginning, or when it is over."""
+        return ()
 
     def account_of(self, optimizer: Any) -> Account | None:
         """The account of an optimizer, if something is measured."""
@@ -60,27 +69,27 @@ class Comparing(Calls):
         """The same of a scaler."""
         return self._recorder.numbers.scales.of(scaler) if self._recorder.measures.on else None
 
-    def moments(self) -> list[Moment]:
-        """Those of the event that comes next."""
-        course = self._recorder.course
-        return list(course.script[course.at].moments)
-
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """A backward. `recognized`: its numbers, None where nothing is measured."""
+    """A backward. `recognized`: its numbers, None where nothing is measured. `watches`: what is looked at around it,
+    and whether that changes."""
 
     recognized: tuple[Way, Loss, Outcome] | None
     accounts: Sequence[Account]
     begins: bool
     names: frozenset[str]
+    watches: tuple[tuple[Watch, bool], ...]
     brought: Brought
     scaler: str | None
     region: Precision
+    inside: dict[str, int]
 
 
 class PassAgain(Comparing):
     """A backward with the numbers of an earlier one."""
+
+    mute = False
 
     def __init__(self, recorder: Recorder, backward: Backward) -> None:
         super().__init__(recorder)
@@ -109,20 +118,18 @@ class PassAgain(Comparing):
         if recorder.measures.on and (found is None or not outcome.kept):
             return None
         accounts = [recorder.numbers.track(thing) for thing in reached] if recorder.measures.on else []
-        return _Pass(found, accounts, begins, recorder.reached, brought, scaler, region)
+        names = [name for _, name in recorder.optimizers.entries]
+        watches = tuple((recorder.watches[name], name in recorder.reached) for name in names)
+        return _Pass(found, accounts, begins, recorder.reached, watches, brought, scaler, region, self.inside())
 
     def begins(self, known: _Pass, args: Any, kwargs: Any) -> Any:
-        """The token that a backward that is heard would have, of the few gradients that are looked at."""
+        """What is known of it; the graph is read where it must be."""
         recorder, roots = self._recorder, args[0]
-        if len(roots) != 1 or self.touched():
+        if len(roots) != 1:
             return None
-        watched = []
-        for reference, name in recorder.optimizers.entries:
-            watch, thing = recorder.watches[name], reference()
-            tensors = watch.few()
-            if thing is None or any(tensor._backward_hooks for tensor in tensors):
+        for watch, _ in known.watches:
+            if watch.seen != watch.now():
                 return None
-            watched.append((thing, name, tensors, watch.seen))
         root = roots[0]
         if not still(known.region, roots):
             return None
@@ -132,37 +139,52 @@ class PassAgain(Comparing):
             start = start_of(args)
             if start is None or not recorder.numbers.runs_again(known.recognized, root, start):
                 return None
-        recorder.thread.inside["backward"] += 1
-        return [root], known.brought, known.scaler, watched, (Precision.UNKNOWN, known.region)
+        known.inside["backward"] += 1
+        return Begun(recorder, root, known.brought, known.scaler, known.region)
 
-    def ends(self, known: _Pass, token: Any, result: Any) -> bool:
+    def ends(self, known: _Pass, token: Begun, result: Any) -> bool:
         """Whether the same optimizers were reached, and no more graphs are alive than before."""
         recorder, news = self._recorder, []
-        for _, name, _, before in token[3]:
-            watch = recorder.watches[name]
+        for watch, reached in known.watches:
             now = watch.now()
-            if (now != before) is not (name in known.names):
+            if (now != watch.seen) is not reached:
                 return False
-            news.append((watch, now))
-        if recorder.totals.crowded():
+            news.append(now)
+        sparse = recorder.passes % SPARSE == 0
+        if sparse and recorder.totals.crowded():
             return False
-        for watch, now in news:
+        for (watch, _), now in zip(known.watches, news, strict=True):
             watch.seen = now
-        recorder.thread.inside["backward"] -= 1
+        known.inside["backward"] -= 1
         recorder.passes += 1
         recorder.reached = known.names
-        recorder.totals.passed(token[0])
-        if known.recognized is not None:
-            self.defer(recorder.numbers.ran_again, known.accounts, known.recognized[2], known.begins)
+        if sparse:
+            recorder.totals.passed([token.root])
         return True
+
+    def enters(self, known: _Pass, over: bool) -> Iterable[Entry]:
+        """Its numbers, when it is over."""
+        if over and known.recognized is not None:
+            yield self._recorder.numbers.ran_again, known.accounts, known.recognized[2], known.begins
+
+
+@dataclass(frozen=True, eq=False)
+class _Schedule:
+    """A step of a scheduler, and whether it has moved nothing. `names`: its own, and its optimizer's."""
+
+    names: tuple[str, str | None]
+    still: bool
+    inside: dict[str, int]
 
 
 class ScheduleAgain(Comparing):
     """A scheduler's step that moves the learning rates, or does not, as before."""
 
-    def __init__(self, recorder: Recorder, schedules: Schedules) -> None:
+    mute = False
+
+    def __init__(self, recorder: Recorder) -> None:
         super().__init__(recorder)
-        self._schedules = schedules
+        self._stepping: Any = None
 
     def silent(self, args: Any, kwargs: Any) -> bool:
         """Whether another scheduler steps this one."""
@@ -172,24 +194,26 @@ class ScheduleAgain(Comparing):
         """The names, and whether the step has moved nothing."""
         if token is None or token[1] is None:
             return None
-        return token[1], token[2] is not None and token[2] == rates_of(args[0])
+        return _Schedule(token[1], token[2] is not None and token[2] == rates_of(args[0]), self.inside())
 
-    def begins(self, known: Any, args: Any, kwargs: Any) -> Any:
+    def begins(self, known: _Schedule, args: Any, kwargs: Any) -> Any:
         """The same token."""
         recorder, scheduler = self._recorder, args[0]
-        same = recorder.schedulers.of(scheduler) == known[0][0]
-        driven = recorder.optimizers.of(getattr(scheduler, "optimizer", None)) == known[0][1]
-        if not same or not driven or len(args) > 1 or kwargs or self.touched():
+        if len(args) > 1 or kwargs or recorder.schedulers.of(scheduler) != known.names[0]:
             return None
-        recorder.thread.inside["schedule"] += 1
-        kind, count = recorder.course.counted.schedulers[known[0][0]]
-        recorder.course.counted.schedulers[known[0][0]] = (kind, count + 1)
-        return "schedule", known[0], rates_of(scheduler)
+        if recorder.optimizers.of(getattr(scheduler, "optimizer", None)) != known.names[1]:
+            return None
+        known.inside["schedule"] += 1
+        schedulers = recorder.course.counted.schedulers
+        kind, count = schedulers[known.names[0]]
+        schedulers[known.names[0]] = (kind, count + 1)
+        self._stepping = scheduler
+        return "schedule", known.names, rates_of(scheduler)
 
-    def ends(self, known: Any, token: Any, result: Any) -> bool:
+    def ends(self, known: _Schedule, token: Any, result: Any) -> bool:
         """Whether it has moved something, as before."""
-        before = token[2]
-        if (before is not None and before == self._schedules.now(known[0][0])) is not known[1]:
+        before, scheduler, self._stepping = token[2], self._stepping, None
+        if (before is not None and before == rates_of(scheduler)) is not known.still:
             return False
-        self._schedules.fails(token)
+        known.inside["schedule"] -= 1
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
@@ -12,61 +13,103 @@ from torch.optim import Optimizer
 
 from amplint.protocol.state import Moment
 from runtime_guard.again import Comparing
+from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Replaced
 from runtime_guard.late import number
 from runtime_guard.normalization import learning_rate
+from runtime_guard.put_off import Entry
 from runtime_guard.recorder import calling_frame
 from runtime_guard.scales import ScaleAccount
 from runtime_guard.stepping import argument, raises_at_overflow
 from runtime_guard.windows import Account
 
+Held = weakref.ref[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Unscale:
+    """An `unscale_`."""
+
+    scaler: Held
+    optimizer: Held
+    inside: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class _ScalerStep:
+    """A step through a scaler. `given`: how it was called; `moments`: those of its event; `counts`: of the scaler."""
+
+    scaler: Held
+    optimizer: Held
+    given: tuple[Any, ...]
+    moments: list[Moment]
+    counts: list[int]
+    account: Account | None
+    scale: ScaleAccount | None
+    inside: dict[str, int]
+
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A step of an optimizer, the last of `names`. `given`: how it was called."""
+    """A step of an optimizer. `alone`: not one through a scaler."""
 
-    names: tuple[str, ...]
-    given: tuple[Any, ...]
+    optimizer: Held
+    watch: Watch
+    alone: bool
     account: Account | None
-    scale: ScaleAccount | None = None
+    inside: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class _Zero:
+    """A `zero_grad` of an optimizer."""
+
+    optimizer: Held
+    account: Account | None
+    inside: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
 class _Update:
-    """An update of a scaler, and the scale after it."""
+    """An update of a scaler, the scale after it, and the moments of its event."""
 
-    name: str
+    scaler: Held
     scale: float
+    moments: list[Moment]
     account: ScaleAccount | None
 
 
 @dataclass(frozen=True, eq=False)
 class _Clip:
-    """A clip. `tensors`: their identities; `scaled`: whether an optimizer's gradients carry a loss scale then."""
+    """A clip. `tensors`: their identities; `scales`: the loss scale that an optimizer's gradients carry then."""
 
     tensors: tuple[int, ...]
     limit: float
     raises: bool
     optimizers: tuple[weakref.ref[Any], ...]
-    scaled: tuple[tuple[Account | None, bool], ...]
+    scales: tuple[tuple[Account, float], ...]
+    inside: dict[str, int]
 
 
 class UnscaleAgain(Comparing):
     """`unscale_` of the same optimizer."""
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
-        """The names of both."""
-        return None if token is None else (self._recorder.scaler(args[0]), self._recorder.optimizer(token[1]))
+        """Both objects."""
+        return None if token is None else _Unscale(weakref.ref(args[0]), weakref.ref(token[1]), self.inside())
 
-    def begins(self, known: Any, args: Any, kwargs: Any) -> Any:
+    def begins(self, known: _Unscale, args: Any, kwargs: Any) -> Any:
         """The same token."""
-        recorder, scaler, optimizer = self._recorder, args[0], argument(args, kwargs, 1, "optimizer")
-        same = (recorder.scalers.of(scaler), recorder.optimizers.of(optimizer)) == known
-        return (self.enter("unscale"), optimizer) if same and scaler._enabled and not self.touched() else None
+        scaler, optimizer = args[0], argument(args, kwargs, 1, "optimizer")
+        same = known.scaler() is scaler and known.optimizer() is optimizer
+        if not same or not scaler._enabled or self.touched():
+            return None
+        known.inside["unscale"] += 1
+        return "unscale", optimizer
 
-    def ends(self, known: Any, token: Any, result: Any) -> bool:
+    def ends(self, known: _Unscale, token: Any, result: Any) -> bool:
         """Always: what a scaler does to gradients is as it was."""
-        self.leave(token)
+        known.inside["unscale"] -= 1
         return True
 
 
@@ -78,119 +121,125 @@ class ScalerStepAgain(Comparing):
         recorder = self._recorder
         if token is None or not recorder.ranks.alone or getattr(token[2], "_step_supports_amp_scaling", False):
             return None
-        names = recorder.scaler(args[0]), recorder.optimizer(token[2])
-        if names[1] in recorder.by_hand.whole:
+        if recorder.optimizer(token[2]) in recorder.by_hand.whole or not recorder.thread.stepped:
             return None
-        if not recorder.thread.stepped:
-            return None
-        return _Step(names, (len(args), tuple(kwargs)), self.account_of(token[2]), self.scales_of(args[0]))
+        counts = recorder.course.counted.scalers[recorder.scaler(args[0])]
+        return _ScalerStep(
+            weakref.ref(args[0]), weakref.ref(token[2]), (len(args), tuple(kwargs)), list(token[3]), counts,
+            self.account_of(token[2]), self.scales_of(args[0]), self.inside(),
+        )  # fmt: skip
 
-    def begins(self, known: _Step, args: Any, kwargs: Any) -> Any:
+    def begins(self, known: _ScalerStep, args: Any, kwargs: Any) -> Any:
         """The same token."""
-        recorder, scaler, optimizer = self._recorder, args[0], argument(args, kwargs, 1, "optimizer")
-        if (recorder.scalers.of(scaler), recorder.optimizers.of(optimizer)) != known.names:
+        scaler, optimizer = args[0], argument(args, kwargs, 1, "optimizer")
+        same = known.scaler() is scaler and known.optimizer() is optimizer
+        if not same or (len(args), tuple(kwargs)) != known.given or not scaler._enabled or self.touched():
             return None
-        if (len(args), tuple(kwargs)) != known.given or not scaler._enabled or self.touched():
-            return None
-        if known.account is not None:
-            self.defer(known.account.at_step)
-        recorder.thread.stepped = False
-        return self.enter("scaler.step"), scaler, optimizer, self.moments()
+        self._recorder.thread.stepped = False
+        known.inside["scaler.step"] += 1
+        return "scaler.step", scaler, optimizer, list(known.moments)
 
-    def ends(self, known: _Step, token: Any, result: Any) -> bool:
+    def ends(self, known: _ScalerStep, token: Any, result: Any) -> bool:
         """Whether the optimizer has stepped."""
-        recorder = self._recorder
-        if not recorder.thread.stepped:
+        if not self._recorder.thread.stepped:
             return False
-        recorder.course.counted.scalers[known.names[0]][0] += 1
-        if known.scale is not None:
-            self.defer(known.scale.stepped, False)
-        recorder.thread.inside["scaler.step"] -= 1  # what the gradients are was seen after the optimizer's step
+        known.counts[0] += 1
+        known.inside["scaler.step"] -= 1  # what the gradients are was seen after the optimizer's step
         return True
+
+    def enters(self, known: _ScalerStep, over: bool) -> Iterable[Entry]:
+        """The reading of the window, and a step of the scaler."""
+        if known.account is not None and not over:
+            yield (known.account.at_step,)
+        elif known.scale is not None and over:
+            yield known.scale.stepped, False
 
 
 class StepAgain(Comparing):
     """An optimizer's step, in a scaler's or by itself."""
+
+    mute = False
 
     def silent(self, args: Any, kwargs: Any) -> bool:
         """Whether it is the step of a base class."""
         return bool(self._recorder.thread.stepping)
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
-        """The optimizer's name; None for a step with a closure, or one that has dropped its gradients."""
+        """None for a step with a closure, or one that has dropped its gradients."""
         recorder = self._recorder
         optimizer, given, named = args
         closure = given[1] if len(given) > 1 else named.get("closure")
-        name = recorder.optimizer(optimizer)
-        if (
-            callable(closure)
-            or not recorder.ranks.alone
-            or recorder.watches[name].empty
-            or name in recorder.by_hand.whole
-        ):
+        name, inside = recorder.optimizer(optimizer), self.inside()
+        watch = recorder.watches[name]
+        if callable(closure) or not recorder.ranks.alone or watch.empty or name in recorder.by_hand.whole:
             return None
-        return _Step((name,), (), self.account_of(optimizer))
+        return _Step(
+            weakref.ref(optimizer), watch, not inside["scaler.step"], self.account_of(optimizer), inside
+        )  # fmt: skip
 
     def begins(self, known: _Step, args: Any, kwargs: Any) -> Any:
         """The optimizer."""
-        recorder, thread = self._recorder, self._recorder.thread
         optimizer, given, named = args
         closure = given[1] if len(given) > 1 else named.get("closure")
-        alone = not thread.inside["scaler.step"]
-        same = recorder.optimizers.of(optimizer) == known.names[0]
+        alone = not known.inside["scaler.step"]
+        same = known.optimizer() is optimizer and alone is known.alone
         if not same or closure is not None or (alone and self.touched()):
             return None
+        thread = self._recorder.thread
         thread.stepping.append((id(optimizer), id(calling_frame())))
         if known.account is not None:
-            self.defer(known.account.note, "learning_rate", learning_rate(optimizer))
-            if alone:
-                self.defer(known.account.at_step)
+            self._recorder.put_off.value(known.account, "learning_rate", learning_rate(optimizer))
         thread.stepped = True
-        thread.inside["step"] += 1
+        known.inside["step"] += 1
         return optimizer
 
     def ends(self, known: _Step, token: Any, result: Any) -> bool:
         """Whether the gradients are still there."""
-        recorder, thread = self._recorder, self._recorder.thread
-        watch = recorder.watches[known.names[0]]
-        now = watch.now()
-        if len(thread.stepping) != 1 or not any(now):
+        stepping, now = self._recorder.thread.stepping, known.watch.now()
+        if len(stepping) != 1 or not any(now):
             return False
-        watch.seen = now
-        thread.inside["step"] -= 1
-        thread.stepping.pop()
-        if known.account is not None:
-            self.defer(recorder.numbers.over, known.account)
+        known.watch.seen = now
+        known.inside["step"] -= 1
+        stepping.pop()
         return True
+
+    def enters(self, known: _Step, over: bool) -> Iterable[Entry]:
+        """The reading of the window, and that it is over."""
+        if known.account is not None and over:
+            yield self._recorder.numbers.over, known.account
+        elif known.account is not None and known.alone:
+            yield (known.account.at_step,)
 
 
 class UpdateAgain(Comparing):
     """`update` that leaves the scale as it is."""
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
-        """The scaler's name, its scale, and the moments of the update."""
+        """None if a rule about numbers has something to say of it."""
         scale = _scale_of(args[0])
-        if token is None or scale is None:
+        if token is None or scale is None or not token[1]:
             return None
-        return _Update(self._recorder.scaler(args[0]), scale, self.scales_of(args[0]))
+        account = self.scales_of(args[0])
+        if account is not None and self._recorder.questions.observed(token[1][0], account.reading()):
+            return None
+        return _Update(weakref.ref(args[0]), scale, list(token[1]), account)
 
     def begins(self, known: _Update, args: Any, kwargs: Any) -> Any:
         """The same token."""
-        recorder, scaler = self._recorder, args[0]
-        if len(args) > 1 or kwargs or not scaler._enabled:
+        scaler = args[0]
+        same = known.scaler() is scaler and len(args) == 1 and not kwargs
+        if not same or not scaler._enabled:
             return None
-        if recorder.scalers.of(scaler) != known.name or self.touched():
-            return None
-        return scaler, self.moments()
+        return scaler, list(known.moments)
 
     def ends(self, known: _Update, token: Any, result: Any) -> bool:
         """Whether the scale is the same."""
-        scaler, moments = token
-        if _scale_of(scaler) != known.scale:
-            return False
-        if known.account is not None:
-            self.defer(self._updated, known.account, known.scale, moments[0])
-        return True
+        return _scale_of(token[0]) == known.scale
+
+    def enters(self, known: _Update, over: bool) -> Iterable[Entry]:
+        """The scale, when it is over."""
+        if over and known.account is not None:
+            yield self._updated, known.account, known.scale, known.moments[0]
 
     def _updated(self, account: ScaleAccount, scale: float, moment: Moment) -> None:
         self._recorder.observe(moment, account.updated(scale, self._recorder.numbers.probe_every))
@@ -216,8 +265,14 @@ class ClipAgain(Comparing):
         names = {recorder.optimizer(optimizer) for optimizer in token[1]}
         if not isinstance(limit, int | float) or not names & recorder.reached:
             return None
-        scaled = [(self.account_of(one), recorder.carries_scale(one)) for one in token[1]]
-        return _Clip(_ids(token[2]), limit, bool(raises), tuple(map(weakref.ref, token[1])), tuple(scaled))
+        scales: list[tuple[Account, float]] = []
+        for one in token[1]:
+            account = self.account_of(one)
+            scale = account.window.loss_scale if account and recorder.carries_scale(one) else 1.0
+            scales += [(account, scale)] if account and scale else []
+        return _Clip(
+            _ids(token[2]), limit, bool(raises), tuple(map(weakref.ref, token[1])), tuple(scales), self.inside()
+        )
 
     def begins(self, known: _Clip, args: Any, kwargs: Any) -> Any:
         """The same token, with the list of what is clipped."""
@@ -230,17 +285,19 @@ class ClipAgain(Comparing):
             return None
         if _ids(handed) != known.tensors:
             return None
-        token = self.enter("clip"), optimizers, handed
+        known.inside["clip"] += 1
+        token = "clip", optimizers, handed
         return Replaced(token, (handed, *args[1:]) if args else args, kwargs)
 
     def ends(self, known: _Clip, token: Any, result: Any) -> bool:
         """Always; the norm is noted."""
-        if self._recorder.measures.on and isinstance(result, Tensor) and result.numel() == 1:
+        if known.scales and isinstance(result, Tensor) and result.numel() == 1:
             norm = number(result)
-            for account, scaled in known.scaled if isinstance(norm, float) else ():
-                if account is not None:
-                    self.defer(account.note_norm, norm, scaled)
-        self.leave(token)
+            if isinstance(norm, float):
+                for account, scale in known.scales:
+                    self._recorder.put_off.value(account, "gradient_norm", norm / scale)
+        known.inside["clip"] -= 1
+        self._recorder.seen()
         return True
 
 
@@ -248,24 +305,28 @@ class ZeroAgain(Comparing):
     """`zero_grad` of the same optimizer."""
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
-        """Its name; None for a model's."""
+        """None for a model's."""
         if token is None or not isinstance(args[0], Optimizer):
             return None
-        return _Step((self._recorder.optimizer(args[0]),), (), self.account_of(args[0]))
+        return _Zero(weakref.ref(args[0]), self.account_of(args[0]), self.inside())
 
-    def begins(self, known: _Step, args: Any, kwargs: Any) -> Any:
+    def begins(self, known: _Zero, args: Any, kwargs: Any) -> Any:
         """The same token."""
-        recorder = self._recorder
-        if recorder.optimizers.of(args[0]) != known.names[0] or self.touched():
+        if known.optimizer() is not args[0]:
             return None
-        if known.account is not None:
-            self.defer(known.account.forget)
-        return self.enter("zero")
+        known.inside["zero"] += 1
+        return "zero"
 
-    def ends(self, known: _Step, token: Any, result: Any) -> bool:
+    def ends(self, known: _Zero, token: Any, result: Any) -> bool:
         """Always."""
-        self.leave(token)
+        known.inside["zero"] -= 1
+        self._recorder.seen()
         return True
+
+    def enters(self, known: _Zero, over: bool) -> Iterable[Entry]:
+        """That the window begins again."""
+        if known.account is not None and not over:
+            yield (known.account.forget,)
 
 
 def _scale_of(scaler: Any) -> float | None:

@@ -31,6 +31,25 @@ def _mean_of_many(reading: Outcome) -> bool:
     return len(weights) > 1 and all(weight is not None for weight in weights) and isclose(sum(filter(None, weights)), 1)
 
 
+class Begun:
+    """A backward that has begun as the one before."""
+
+    __slots__ = ("_brought", "_recorder", "_region", "_scaler", "root")
+
+    def __init__(
+        self, recorder: Recorder, root: Tensor, brought: Brought, scaler: str | None, region: Precision
+    ) -> None:
+        self._recorder, self.root, self._brought, self._scaler, self._region = recorder, root, brought, scaler, region
+
+    def heard(self) -> Any:
+        """What is known before a pass that is heard."""
+        watched = []
+        for thing, name in self._recorder.optimizers.living():
+            watch = self._recorder.watches[name]
+            watched.append((thing, name, watch.few(), watch.seen))
+        return [self.root], self._brought, self._scaler, watched, (Precision.UNKNOWN, self._region)
+
+
 class Backward:
     """The listener at `torch.autograd._engine_run_backward`, through which backward and autograd.grad both go."""
 
@@ -79,6 +98,8 @@ class Backward:
         if isinstance(token, Asked):
             self._penalties.given(token, result)
             return
+        if isinstance(token, Begun):
+            token = token.heard()
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
         roots, brought, scaler, watched, (forward, region) = token

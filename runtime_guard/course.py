@@ -1,12 +1,12 @@
 """The course of events: what is true after each, what was counted, and the rhythm that a training loop falls into.
 
 A loop makes the same events window after window. In such a *rhythm* an event is only compared with the one that is
-expected, and put into a queue; a few windows later the queue is gone through in one go. Going through it is what is
-done with every other event, in the same order: the protocol advances, the rules are asked. What is put off is only
-when: what is done window by window costs less than the same between two heavy operations of a model, where it is likely
-to find the processor's caches empty. The rhythm ends with the first event that is not the one expected, in its kind,
-its place, its numbers or anything else, so that what is new is judged at once; and whoever asks what is true is told
-what is true now.
+expected, and counted. Later the periods that have passed are gone through in one go: two of them one event after the
+other, as it is done with every other event: the protocol advances, the rules are asked. Where these two have changed
+everything by the same (`strides`) and no rule had anything to say, what is true after the others follows, and the rules
+are asked about the last of them. The rhythm ends with the first event that is not the one expected, in its kind, its
+place, its numbers or anything else, so that what is new is judged at once; and whoever asks what is true is told what
+is true now.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.readings import Reading
 from amplint.protocol.state import Moment, State
+from runtime_guard import strides
 from runtime_guard.tally import Tally
 from runtime_guard.timeline import TOLD, Timelines
 
@@ -26,7 +27,10 @@ REGULAR = 3
 """After so many periods in which the same has happened, the next is expected to be like them."""
 
 PUT_OFF = 16
-"""So many periods wait at most."""
+"""So many periods wait at first."""
+
+SKIPPED = 256
+"""So many wait at most: twice as many each time, as long as nothing is wrong."""
 
 LONGEST = 512
 
@@ -53,28 +57,43 @@ class Beat:
 
 
 class Course:
-    """What has happened, in order. `judge` is asked about each moment, `stepped` told of each optimizer step.
+    """What has happened, in order. `judge` is asked about each moment and says whether it told anything; `wrong` only
+    whether it would; `stepped` is told of each optimizer step.
 
     `at_once`: nothing is put off, so that the call that proves a violation can raise. `script`: the events of a period,
-    in a rhythm; `at`: which of them comes next; `passed`: how many have come as expected. `left` is told of its end.
+    in a rhythm; `at`: which of them comes next; `passed`: how many have come as expected. `left` is told of its end;
+    `measured` is told to enter what was put off of the numbers, and `pending` to go on with the events of calls that
+    were compared.
     """
 
     def __init__(
-        self, state: State, judge: Callable[[Moment], None], stepped: Callable[[Event], None], at_once: bool = False
+        self,
+        state: State,
+        judge: Callable[[Moment], bool],
+        wrong: Callable[[Moment], bool],
+        stepped: Callable[[Event], None],
+        at_once: bool = False,
     ) -> None:
-        self._state, self._judge, self._stepped = state, judge, stepped
+        self._state, self._judge, self._wrong, self._stepped = state, judge, wrong, stepped
         self._at_once = at_once
         self._tally, self._timelines = Tally(), Timelines()
         self._anchor: str | None = None
         self._period: list[Beat] = []
         self._before: list[Beat] = []
         self._same = 0
-        self._waiting = 0
-        self._queue: list[tuple[Event, float]] = []
-        self._later: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+        self._whole = self._gone = 0
+        self._put_off = PUT_OFF
+        self._times: list[float] = []
         self.script: list[Beat] = []
         self.at = self.passed = 0
         self.left: Callable[[], None] = lambda: None
+        self.measured: Callable[[], None] = lambda: None
+        self.pending: Callable[[], None] = lambda: None
+
+    @property
+    def waiting(self) -> int:
+        """How many events have come as expected and were not gone through."""
+        return self._whole * len(self.script) + self.at - self._gone
 
     @property
     def state(self) -> State:
@@ -101,6 +120,7 @@ class Course:
 
     def expected(self, kind: Kind, place: Place | None = None) -> Beat | None:
         """The event that is to come in a rhythm, if it is one of this kind and place."""
+        self.pending()
         beat = self.script[self.at] if self.script else None
         return beat if beat is not None and beat.kind is kind and place in (None, beat.place) else None
 
@@ -110,6 +130,7 @@ class Course:
         """The event of the rhythm that has happened again; None, and the rhythm is over, if it is another one."""
         if not self.script:
             return None
+        self.pending()
         beat = self.script[self.at]
         if (
             beat.kind is not kind
@@ -125,50 +146,108 @@ class Course:
     def goes_on(self) -> Beat:
         """The next event of the rhythm, which has happened again."""
         beat = self.script[self.at]
-        self._queue.append((beat.event, time.perf_counter()))
-        self.at += 1
-        self.passed += 1
-        if self.at == len(self.script):
-            self.at = 0
-            self._waiting += 1
-            if self._waiting >= PUT_OFF:
-                self.catch_up()
+        self.go_on(1, time.perf_counter())
         return beat
 
-    def put_off(self, function: Callable[..., Any], *args: Any) -> None:
-        """Something that is done when what waits is gone through."""
-        self._later.append((function, args))
+    def go_on(self, events: int, at: float) -> None:
+        """The next events of the rhythm have happened again: as many as one call makes."""
+        for _ in range(events):
+            self._times.append(at)
+            self.passed += 1
+            self.at += 1
+            if self.at == len(self.script):
+                self._ends_period()
+
+    def go_round(self) -> None:
+        """As many events as a period has have happened again, from wherever in it the loop is."""
+        now = time.perf_counter()
+        if self._gone:
+            self.go_on(len(self.script), now)
+            return
+        self._whole += 1
+        self.passed += len(self.script)
+        self._times = [now] * self.at
+        if self._whole >= self._put_off:
+            self.catch_up()
+
+    def _ends_period(self) -> None:
+        """A period that was not begun to be gone through is counted only."""
+        if self._gone:
+            self.catch_up()
+            self._gone = 0
+        else:
+            self._whole += 1
+            self._times.clear()
+        self.at = 0
+        if self._whole >= self._put_off:
+            self.catch_up()
 
     def takes(self, kind: Kind, place: Place, parts: dict[str, Any], event: Event) -> list[Moment]:
         """The moments of an event that was not expected."""
         if self.script:
+            self.pending()
             self._leave()
-        moments = self._take(event, time.perf_counter())
+        moments, _ = self._take(event, time.perf_counter())
         self._note(Beat(kind, place, parts, event.detail, event.reading, event, moments))
         return moments
 
     def catch_up(self) -> None:
         """Goes through what waits."""
-        if self._later:
-            later, self._later = self._later, []
-            for function, args in later:
-                function(*args)
-        if not self._queue:
+        self.pending()
+        self.measured()
+        if not self._whole and self.at == self._gone:
             return
-        queue, self._queue, self._waiting = self._queue, [], 0
-        for event, at in queue:
-            self._take(event, at)
+        whole, self._whole = self._whole, 0
+        gone, self._gone = self._gone, self.at
+        times, self._times = self._times, []
+        if whole:
+            self._go_through(whole)
+        for beat, at in zip(self.script[gone : self.at], times, strict=True):
+            self._take(beat.event, at)
 
-    def _take(self, event: Event, at: float) -> list[Moment]:
+    def _go_through(self, periods: int) -> None:
+        """Goes through whole periods: two of them, and where they have changed everything by the same and nothing was
+        wrong, all the others at once."""
+        steps = [strides.known(self._state, self._tally, self._timelines)]
+        clean = True
+        for _ in range(min(periods, 2)):
+            clean = self._one_period() and clean
+            steps.append(strides.known(self._state, self._tally, self._timelines))
+        left = periods - 2
+        if left > 0 and not (clean and self._skipped((steps[0], steps[1], steps[2]), left)):
+            for _ in range(left):
+                clean = self._one_period() and clean
+        self._put_off = min(2 * self._put_off, SKIPPED) if clean else PUT_OFF
+
+    def _one_period(self) -> bool:
+        """Goes through a period. Returns whether nothing was wrong."""
+        now, clean = time.perf_counter(), True
+        for beat in self.script:
+            clean = not self._take(beat.event, now)[1] and clean
+        return clean
+
+    def _skipped(self, steps: tuple[strides.Known, strides.Known, strides.Known], periods: int) -> bool:
+        """Lets periods pass at once, unless something would be wrong in the last one, or does not change evenly."""
+        try:
+            state = strides.state_after(self._state, steps, periods - 1)
+            if any(self._wrong(moment) for beat in self.script for moment in state.moments(beat.event)):
+                return False
+            strides.count_on(self._tally, self._timelines, steps, periods)
+        except strides.Uneven:
+            return False
+        self._state = state
+        return True
+
+    def _take(self, event: Event, at: float) -> tuple[list[Moment], bool]:
+        """The moments of an event, and whether anything was wrong."""
         moments = list(self._state.moments(event))
         self._tally.count(event, moments, self._state)
         if event.kind in TOLD:
             self._timelines.add(event, self._state, at)
-        for moment in moments:
-            self._judge(moment)
+        told = [self._judge(moment) for moment in moments]
         if event.kind in STEPS:
             self._stepped(event)
-        return moments
+        return moments, any(told)
 
     def _note(self, beat: Beat) -> None:
         """Looks whether the events since the last step of the optimizer that stepped first are those before it."""
@@ -189,7 +268,7 @@ class Course:
     def _leave(self) -> None:
         """What has happened in the part of a period that was as expected stands at the beginning of the next one."""
         begun = self.script[: self.at]
-        self.script, self.at, self._same = [], 0, 0
-        self._period = list(begun)
         self.catch_up()
+        self.script, self.at, self._gone, self._same = [], 0, 0, 0
+        self._period = list(begun)
         self.left()

@@ -16,13 +16,13 @@ class Figure:
     high: float = float("-inf")
     count: int = 0
 
-    def add(self, value: float | None) -> None:
-        """Takes a value; None and NaN are not counted."""
+    def add(self, value: float | None, times: int = 1) -> None:
+        """Takes a value that was measured so many times; None and NaN are not counted."""
         if value is None or value != value:
             return
         self.last = value
         self.low, self.high = min(self.low, value), max(self.high, value)
-        self.count += 1
+        self.count += times
 
     def as_json(self) -> dict[str, float] | None:
         """The figure for a report; None when nothing was measured."""
@@ -48,3 +48,9 @@ class Curve:
         if len(self.points) > POINTS:
             self.every *= 2
             self.points = [point for point in self.points if point[0] % self.every == 0]
+
+    def reach(self, first: int, last: int, y: float | None) -> None:
+        """Takes the same value at all points of a stretch: the ends of what is drawn of it."""
+        begin, end = -(-first // self.every) * self.every, last // self.every * self.every
+        for x in (begin, end) if begin <= end else ():
+            self.add(x, y)

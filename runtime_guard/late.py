@@ -18,8 +18,7 @@ Number = float | Tensor
 
 def number(value: Tensor) -> Number:
     """A tensor of one element as a float if it is on the CPU, else the tensor itself."""
-    value = value.detach()
-    return float(value) if value.device.type == "cpu" else value
+    return float(value.item()) if value.is_cpu else value.detach()
 
 
 def capturing() -> bool:

@@ -56,7 +56,7 @@ class Listening:
         self._recorder, self._admit, self._failed = recorder, admit, failed
         self._verdict, self._waiting = verdict, waiting
         self._hooks = Hooks()
-        self._rhythm = Rhythm(recorder.course, recorder.sites, recorder.lock, recorder.numbers)
+        self._rhythm = Rhythm(recorder.course, recorder.put_off, recorder.sites, recorder.lock, recorder.numbers)
 
     def begin(self) -> None:
         """Listens at every place."""
@@ -162,7 +162,7 @@ class Listening:
         made = self._listener("LRScheduler", _owner, schedules.made, _nothing)
         for root in (LRScheduler, ReduceLROnPlateau):  # the latter does not call the former's constructor
             self._hooks.listen(root, "__init__", made)
-        again = ScheduleAgain(self._recorder, schedules)
+        again = ScheduleAgain(self._recorder)
         step = self._listener("LRScheduler.step", schedules.steps, schedules.stepped, schedules.fails, again=again)
         restored = self._listener("LRScheduler.load_state_dict", schedules.restores, _nothing, _nothing)
         for owner in defining(LRScheduler, "load_state_dict"):

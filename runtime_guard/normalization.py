@@ -129,7 +129,7 @@ class Normalization:
     def runs_again(self, recognized: tuple[Way, Loss, Outcome], root: Tensor, start: float) -> bool:
         """Whether what is about to be back-propagated has the very numbers of a loss that was recognized."""
         way, loss, outcome = recognized
-        if way.loss(root, start) != loss:
+        if start != loss.values[0] or not way.repeats(root, loss):
             return False
         way.passes += 1
         self._running = outcome
@@ -153,6 +153,15 @@ class Normalization:
         """To be told that windows like those since it was last told come again, or do so no longer."""
         for account in self._open():
             account.becomes(begun)
+        for scale in self.scales.opened:
+            scale.becomes()
+
+    def repeated(self, periods: int) -> None:
+        """Enters so many periods like the one between the two last times that `steady` was told."""
+        for account in self._open():
+            account.repeated(periods)
+        for scale in self.scales.opened:
+            scale.repeated(periods)
 
     def _heard(
         self, tensors: Sequence[Tensor], place: Hashable, start: float | None, accounts: Sequence[Account]

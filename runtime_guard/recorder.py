@@ -36,6 +36,7 @@ from runtime_guard.late_division import mark_passed
 from runtime_guard.normalization import Normalization
 from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
+from runtime_guard.put_off import PutOff
 from runtime_guard.questions import Questions
 from runtime_guard.roles import Early, Names, Owners, inner
 from runtime_guard.sharing import Sharing
@@ -67,9 +68,7 @@ class Recorder:
         probe_every: int = 16,
         at_once: bool = False,
     ) -> None:
-        self._rules = tuple(rules.values())
-        self._questions = Questions(self._rules)
-        self._observers = tuple(rule for rule in self._rules if rule.observe is not None)
+        self.questions = Questions(rules.values())
         self._found = found
         self.accumulation_steps = accumulation_steps
         self._held, self._tensors = dict[str, list[Violation]](), dict[str, frozenset[int]]()
@@ -80,7 +79,9 @@ class Recorder:
         self.measures.on = probe_every > 0
         self.sites = Sites(torch.__path__[0])
         self.gates, self.frameworks = Gates(self.sites), Frameworks(self.sites)
-        self.course = Course(State(unasked=self._questions.unasked), self._judge, self._stepped, at_once)
+        first = State(unasked=self.questions.unasked)
+        self.course = Course(first, self._judge, self.questions.wrong, self._stepped, at_once)
+        self.put_off = PutOff(self.measures, self.numbers, self.course)
         self.thread = Thread()
         self._alike = Alike()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
@@ -171,11 +172,12 @@ class Recorder:
         share = window.restacked + 1  # steps since the last erasure: was the loss divided by as many?
         return self.gates.at(place[-1]) if weight and abs(float(weight) * share - 1) < 1e-6 else None
 
-    def _judge(self, moment: Moment) -> None:
-        for rule in self._questions.broken(moment):
+    def _judge(self, moment: Moment) -> bool:
+        """Tells what a moment breaks. Returns whether it breaks anything."""
+        broken = self.questions.broken(moment)
+        for rule in broken:
             self._tell(violation_of(rule, moment), moment)
-        if moment.event.reading is not None or moment.event.kind is Kind.END:
-            self.observe(moment)
+        return self.observe(moment) or bool(broken)
 
     def _tell(self, violation: Violation, moment: Moment) -> None:
         """Holds back what is said of an optimizer that has not stepped while others have the same parameters: it may be
@@ -195,14 +197,14 @@ class Recorder:
         mine = self._tensors.get(name, frozenset())
         return {other for other, ids in self._tensors.items() if other != name and ids & mine}
 
-    def observe(self, moment: Moment, reading: Reading | None = None) -> None:
-        """Asks the rules about numbers; `reading` is one that was not known when the moment came."""
+    def observe(self, moment: Moment, reading: Reading | None = None) -> bool:
+        """Tells what the rules about numbers say, and returns whether they said anything."""
         if reading is not None:
             moment = with_changes(moment, event=with_changes(moment.event, reading=reading))
-        for rule in self._observers:
-            words = rule.observe(moment) if rule.observe is not None else None
-            if words is not None:
-                self._tell(violation_of(rule, moment, words), moment)
+        found = self.questions.observed(moment)
+        for rule, words in found:
+            self._tell(violation_of(rule, moment, words), moment)
+        return bool(found)
 
     def window(self, name: str, optimizer: Any, reading: Reading | None) -> None:
         """A window ends with the step that is to come, or to be skipped."""
@@ -221,10 +223,8 @@ class Recorder:
     def fact(self, fact: Fact) -> None:
         """Asks the rules about the arguments of a call."""
         moment = Moment(Event(Kind.CREATE, fact.site), Ledger(), Cadence(), {})
-        for rule in self._rules:
-            words = rule.find(fact) if rule.find is not None else None
-            if words is not None:
-                self._found(violation_of(rule, moment, words))
+        for rule, words in self.questions.told(fact):
+            self._found(violation_of(rule, moment, words))
 
     # --- who is who ---------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 """The calls of a loop that does the same window after window, each compared with the one that is expected.
 
 Once the events of a loop have fallen into a rhythm (`course`), the calls that make them are written down for one
-period: which listener hears them, from which line of which frames, with which objects and numbers. In the periods that
-follow a call is compared with what was written down, as little as possible is read (whether gradients have changed, the
-numbers that a loss was multiplied and divided by), and everything else is put off: the events and figures of many
-windows are gone through in one go. What is done between two heavy operations of a model finds the processor's caches
-empty, and costs several times as much as the same done at once.
+period: which listener hears them, from which line of which of the user's frames, with which objects and numbers. In the
+periods that follow a call is compared with what was written down, as little as possible is read (whether gradients have
+changed around a backward, the numbers that a loss was multiplied and divided by), and of everything else it is counted
+how often it has come. What is done between two heavy operations of a model finds the processor's caches empty, and
+costs several times as much as the same done at once.
 
 The first thing that is not as expected ends it, before anything of that call is done: what waits is gone through, and
 the call is heard like any other. Now and then a whole period is heard in full (`UNHEARD`, and the windows that the
@@ -15,12 +15,15 @@ gradient ledger follows), and the rhythm goes on if it was the same.
 from __future__ import annotations
 
 import sys
-import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from threading import get_ident
+from time import perf_counter
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from runtime_guard.course import Course
+from runtime_guard.put_off import Entry, PutOff
 from runtime_guard.sites import MAX_STACK, Sites
 
 UNHEARD = 63
@@ -30,11 +33,16 @@ DEEPEST = 64
 MOST_REST = 256
 """So many micro-steps at most are let go by before calls are written down again, after a period that was not kept."""
 
-Chain = tuple[tuple[CodeType, int | None], ...]
+ABOVE = 3
+"""So far above the function that looks for frames is the one that is listened to."""
+
+Frames = tuple[tuple[int, CodeType, int], ...]
 
 
 class Again(Protocol):
-    """What a kind of call is compared by."""
+    """What a kind of call is compared by. `mute`: where nothing comes of the call, nothing is done at it."""
+
+    mute: bool
 
     def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments, of which something had to be read."""
@@ -50,6 +58,9 @@ class Again(Protocol):
 
     def ends(self, known: Any, token: Any, result: Any) -> bool:
         """Whether it ended as the known one did; if not, nothing was done."""
+
+    def enters(self, known: Any, over: bool) -> Iterable[Entry]:
+        """What such a call enters of the numbers: at its beginning, or when it is over."""
 
 
 class Hears(Protocol):
@@ -67,10 +78,13 @@ class Hears(Protocol):
 
 @dataclass(eq=False)
 class Call:
-    """A call of a period. `before`, `after`: the events at its beginning and end; `end`: the calls up to its end."""
+    """A call of a period. `frames`: all of those that are looked at for a backward, of other calls the innermost one.
+
+    `before`, `after`: the events at its beginning and end; `end`: the calls that had begun then.
+    """
 
     listener: Hears
-    chain: Chain
+    frames: Frames
     args: Any = None
     kwargs: Any = None
     known: Any = None
@@ -78,6 +92,7 @@ class Call:
     after: int = 0
     end: int = 0
     nested: int = 0
+    again: Any = None
 
 
 class Measured(Protocol):
@@ -96,35 +111,44 @@ class Measured(Protocol):
 class Rhythm:
     """The calls of a period, and where in it the loop is. `on`: they are compared now."""
 
-    def __init__(self, course: Course, sites: Sites, lock: Any, measured: Measured) -> None:
+    def __init__(self, course: Course, put_off: PutOff, sites: Sites, lock: Any, measured: Measured) -> None:
         self.on = False
-        self.course, self._sites, self._lock, self._measured = course, sites, lock, measured
+        self.course, self._put_off, self._sites, self._lock, self._measured = course, put_off, sites, lock, measured
         self._calls: list[Call] = []
         self._ready = self._writing = False
-        self._begin = self._at = self._left = self._rest = self._skipped = 0
+        self._begin = self._at = self._left = self._rest = self._skipped = self._told = 0
+        self._round = False
         self._open: list[Call] = []
-        self._thread = 0
-        course.left = self.leave
+        self._thread = self._entered = 0
+        self._passed: list[tuple[int, float]] = []
+        self._order: list[tuple[Call, bool]] = []
+        course.left, course.pending, put_off.present = self.leave, self._goes_on, self._present
 
     def before(self, listener: Hears, args: Any, kwargs: Any) -> Any:
         """The token of a call: compared with the one that is expected, or heard."""
         again = listener.again
         if again is None or not self.course.script:
             return listener.hear(args, kwargs)
-        if again.silent(args, kwargs):
+        if (self._open or listener.opens) and again.silent(args, kwargs):
             if self._open and self._open[-1].listener is listener:
                 self._open[-1].nested += 1
-            return listener.hear(args, kwargs)
+            return None if again.mute else listener.hear(args, kwargs)
         with self._lock:
-            if self._calls and threading.get_ident() != self._thread:
+            if self._calls and get_ident() != self._thread:
                 self.leave()
             if not self.on and listener.opens:
                 self._opens()
             if self.on:
                 args, kwargs = again.read(args, kwargs)
-                said = self._compared(listener, args, kwargs)
-                if said is not None:
-                    return said
+                call = self._calls[self._at]
+                if call.listener is listener and _stands(call.frames):
+                    said = again.begins(call.known, args, kwargs)
+                    if said is not None:
+                        self._at += 1
+                        self._open.append(call)
+                        self._passed.append((call.before, perf_counter()))
+                        return said
+                self.leave()
             if not self._writing:
                 return listener.hear(args, kwargs)
             return self._written(listener, args, kwargs)
@@ -132,32 +156,63 @@ class Rhythm:
     def after(self, listener: Hears, token: Any, result: Any) -> None:
         """The end of a call."""
         call = self._open[-1] if self._open else None
-        if call is None or call.listener is not listener or call.nested or threading.get_ident() != self._thread:
+        if call is None or call.listener is not listener or call.nested or get_ident() != self._thread:
             if call is not None and call.listener is listener:
                 call.nested -= 1
             listener.hear_out(token, result)
             return
         with self._lock:
             self._open.pop()
-            again = listener.again
             if self.on:
-                if self._at == call.end and again is not None and again.ends(call.known, token, result):
-                    self._pass(call.after)
+                if self._at == call.end and call.again.ends(call.known, token, result):
+                    self._passed.append((call.after, perf_counter()))
+                    if len(self._passed) == len(self._order):
+                        self._ends_period()
                     return
                 self.leave()
             passed = self.course.passed
             listener.hear_out(token, result)
-            if self._writing and again is not None:
+            if self._writing:
                 call.after, call.end = self.course.passed - passed, len(self._calls)
-                call.known = again.known(call.args, call.kwargs, token, result)
+                self._order.append((call, True))
+                call.known = call.again.known(call.args, call.kwargs, token, result)
                 call.args = call.kwargs = None
                 if call.known is None:
                     self._rewrite()
 
+    def _ends_period(self) -> None:
+        """Another period begins, which is heard if it is time."""
+        self._put_off.over()
+        passed, told = self._passed, self._told
+        self._passed, self._told, self._entered, self._at = [], 0, 0, 0
+        self._left, self._rest = self._left - 1, 0
+        if self._round and not told:
+            self.course.go_round()
+        else:
+            for events, at in passed[told:]:
+                self.course.go_on(events, at)
+        if self._left <= 0:
+            self.on = False
+            self._put_off.enter()
+
+    def _goes_on(self) -> None:
+        """The events of the calls that were compared have happened again."""
+        passed, told, self._told = self._passed, self._told, len(self._passed)
+        for events, at in passed[told:]:
+            self.course.go_on(events, at)
+
+    def _present(self) -> Iterator[Entry]:
+        """What was not entered yet of the present period."""
+        passed, entered, self._entered = self._order[: len(self._passed)], self._entered, len(self._passed)
+        for call, over in passed[entered:]:
+            yield from call.again.enters(call.known, over)
+
     def _written(self, listener: Hears, args: Any, kwargs: Any) -> Any:
         """The token of a call that is heard, and written down."""
-        call = Call(listener, self._chain(), args, kwargs)
+        frames = self._frames()
+        call = Call(listener, frames if listener.opens else frames[:1], args, kwargs, again=listener.again)
         self._calls.append(call)
+        self._order.append((call, False))
         self._open.append(call)
         passed = self.course.passed
         said = listener.hear(args, kwargs)
@@ -167,13 +222,16 @@ class Rhythm:
     def _rewrite(self) -> None:
         """What was written down is of no use."""
         self._writing = self._ready = False
-        self._calls, self._open, self._at = [], [], 0
+        self._calls, self._order, self._open, self._passed = [], [], [], []
+        self._at = self._told = self._entered = 0
 
     def leave(self) -> None:
         """What follows is heard, and what waits is gone through."""
         was, self.on = self._ready, False
         if was:
             self._rest = self._skipped = min(2 * self._rest + 1, MOST_REST)
+            self._goes_on()
+            self._put_off.leave()
         self._rewrite()
         if was:
             self.course.catch_up()
@@ -186,63 +244,37 @@ class Rhythm:
         begins = self.course.at == self._begin
         if self._writing and begins and self._calls:
             self._writing, self._ready = False, True
+            self._round = sum(call.before + call.after for call in self._calls) == len(self.course.script)
             self._measured.steady(True)
-        if self._ready and begins and self._measured.fresh():
+        if self._ready and begins and self._calls and self._measured.fresh():
             self._at, self._left = 0, self._measured.unfollowed(UNHEARD)
             self.on = self._left > 0
         elif self._skipped:
             self._skipped -= 1
         elif not self._ready and not self._writing and self._measured.fresh():
-            self._calls, self._begin, self._writing = [], self.course.at, True
-            self._thread = threading.get_ident()
+            self._calls, self._order, self._begin, self._writing = [], [], self.course.at, True
+            self._thread = get_ident()
             self._measured.steady(False)
 
-    def _compared(self, listener: Hears, args: Any, kwargs: Any) -> Any:
-        if self._at == len(self._calls):
-            self._at, self._left, self._rest = 0, self._left - 1, 0
-            if self._left <= 0:  # this period is heard
-                self.on = False
-                self.course.catch_up()
-                return None
-        call = self._calls[self._at]
-        again = listener.again
-        if (
-            call.listener is listener
-            and again is not None
-            and threading.get_ident() == self._thread
-            and _stands(call.chain)
-            and (said := again.begins(call.known, args, kwargs)) is not None
-        ):
-            self._at += 1
-            self._open.append(call)
-            self._pass(call.before)
-            return said
-        self.leave()
-        return None
-
-    def _pass(self, events: int) -> None:
-        for _ in range(events):
-            self.course.goes_on()
-
-    def _chain(self) -> Chain:
-        """The running frames above the listener: code and instruction, of torch's and ours the code alone."""
-        found: list[tuple[CodeType, int | None]] = []
-        frame: FrameType | None = sys._getframe(4)
-        users = 0
-        while frame is not None and len(found) < DEEPEST and users < MAX_STACK:
-            users += self._sites.is_users(frame.f_code, users > 0)
-            found.append((frame.f_code, None if self._sites.is_ours(frame.f_code) else frame.f_lasti))
-            frame = frame.f_back
+    def _frames(self) -> Frames:
+        """The user's frames above the listener: how far above it, code and instruction."""
+        found: list[tuple[int, CodeType, int]] = []
+        frame: FrameType | None = sys._getframe(ABOVE + 1)
+        depth = ABOVE
+        while frame is not None and depth < DEEPEST and len(found) < MAX_STACK:
+            if self._sites.is_users(frame.f_code, bool(found)):
+                found.append((depth, frame.f_code, frame.f_lasti))
+            depth, frame = depth + 1, frame.f_back
         return tuple(found)
 
 
-def _stands(chain: Chain) -> bool:
-    """Whether the frames above the listener are those of a chain."""
-    frame: FrameType | None = sys._getframe(4)
-    for code, instruction in chain:
-        if frame is None or frame.f_code is not code:
-            return False
-        if instruction is not None and frame.f_lasti != instruction:
-            return False
-        frame = frame.f_back
+def _stands(frames: Frames) -> bool:
+    """Whether these frames are above the listener."""
+    try:
+        for depth, code, instruction in frames:
+            frame = sys._getframe(depth)
+            if frame.f_code is not code or frame.f_lasti != instruction:
+                return False
+    except ValueError:  # there are not so many
+        return False
     return True

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-_MARK = "runtime_guard.scaler"
+MARK = "runtime_guard.scaler"
 _NODES = 16
 """What was done to a loss after it was scaled is a handful of operations, if anything."""
 
@@ -20,7 +20,7 @@ def mark(outputs: Any, scaler: str) -> None:
     """Leaves a scaler's name with what it has scaled."""
     if isinstance(outputs, Tensor):
         if outputs.grad_fn is not None:
-            metadata_of(outputs.grad_fn)[_MARK] = scaler
+            metadata_of(outputs.grad_fn)[MARK] = scaler
     elif isinstance(outputs, list | tuple):
         for output in outputs:
             mark(output, scaler)
@@ -33,7 +33,7 @@ def scaler_of(roots: Sequence[Tensor]) -> str | None:
         if not waiting:
             return None
         node = waiting.popleft()
-        if node.name() == "MulBackward0" and (name := metadata_of(node).get(_MARK)) is not None:
+        if node.name() == "MulBackward0" and (name := metadata_of(node).get(MARK)) is not None:
             return str(name)
         waiting.extend(inner for inner, _ in node.next_functions if inner is not None)
     return None

@@ -47,6 +47,25 @@ class ScaleAccount:
     travelling: list[tuple[int, Parcel]] = field(default_factory=list)
     told: bool = False
     seen: list[Tensor] = field(default_factory=list)
+    before: tuple[int, int] = (0, 0)
+    period: tuple[int, int] = (0, 0)
+
+    def becomes(self) -> None:
+        """Takes the steps and updates since it was last told for those of a period."""
+        now = self.steps, self.updates
+        self.period = now[0] - self.before[0], now[1] - self.before[1]
+        self.before = now
+
+    def repeated(self, periods: int) -> None:
+        """Enters so many such periods, in which no step was skipped and the scale was what it is."""
+        first = self.updates + 1
+        self.steps += periods * self.period[0]
+        self.updates += periods * self.period[1]
+        self.before = self.steps - self.period[0], self.updates - self.period[1]
+        if self.updates >= first:
+            self.skips.reach(first, self.updates, float(self.skipped))
+            self.curve.reach(first, self.updates, self.scale)
+            self.figure.add(self.scale, periods * self.period[1])
 
     def stepped(self, skipped: bool) -> None:
         """Counts a step through the scaler."""

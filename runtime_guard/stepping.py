@@ -7,6 +7,7 @@ the outer one and makes no event of its own.
 from __future__ import annotations
 
 import inspect
+import weakref
 from math import inf
 from types import GeneratorType
 from typing import Any
@@ -22,9 +23,10 @@ from amplint.protocol.state import Moment
 from amplint.protocol.values import with_changes
 from runtime_guard.crossing import missed
 from runtime_guard.hooks import Replaced
+from runtime_guard.loss_graph import SCALE
 from runtime_guard.recorder import Recorder, calling_frame
 from runtime_guard.roles import delegates, inner, parameters_of
-from runtime_guard.scaled import mark
+from runtime_guard.scaled import MARK, mark, metadata_of
 
 
 class Calls:
@@ -59,6 +61,10 @@ class Calls:
 class Scaling(Calls):
     """The listeners at scalers. A scaler that is not enabled does nothing, and makes no event."""
 
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__(recorder)
+        self._latest: tuple[weakref.ref[Any], weakref.ref[Tensor], int, dict[str, Any]] | None = None
+
     def made(self, args: Any, kwargs: Any) -> None:
         """The arguments of a scaler, for the rules about them."""
         signature = inspect.signature(GradScaler.__init__)
@@ -85,18 +91,35 @@ class Scaling(Calls):
         return args[0]
 
     def scaled(self, scaler: Any, outputs: Any) -> None:
-        """Leaves the scaler's name with what it has scaled."""
-        recorder = self._recorder
-        if scaler is None:
+        """Leaves the scaler's name, and the scale, with what it has scaled."""
+        if scaler is None or self._scaled_again(scaler, outputs):
             return
+        recorder = self._recorder
         if not scaler._enabled:
             recorder.course.counted.not_covered["a scaler that is not enabled: nothing is scaled"] = None
             return
         name = recorder.scalers.of(scaler)
         if name is None:
             self._found(scaler)
-        mark(outputs, name if name in recorder.course.counted.scalers else recorder.scaler(scaler))
+        name = name if name is not None and name in recorder.course.counted.scalers else recorder.scaler(scaler)
+        mark(outputs, name)
         recorder.measures.run(recorder.numbers.note_scale, scaler, outputs)
+        if recorder.measures.on and type(outputs) is Tensor and outputs.grad_fn is not None:
+            left, scale = metadata_of(outputs.grad_fn), scaler._scale
+            marks = {mark: left[mark] for mark in (MARK, SCALE)}
+            self._latest = weakref.ref(scaler), weakref.ref(scale), scale._version, marks
+
+    def _scaled_again(self, scaler: Any, outputs: Any) -> bool:
+        """Whether the same scaler has scaled a loss by the same scale before; then the same is left with this one."""
+        if self._latest is None or type(outputs) is not Tensor:
+            return False
+        known, held, version, marks = self._latest
+        scale, node = scaler._scale, outputs.grad_fn
+        same = known() is scaler and held() is scale and node is not None
+        if not same or scale._version != version or not scaler._enabled:
+            return False
+        metadata_of(node).update(marks)
+        return True
 
     def unscales(self, args: Any, kwargs: Any) -> Any:
         """The event, before torch may refuse it."""

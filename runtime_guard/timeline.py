@@ -40,6 +40,10 @@ class _Line:
     wrong: bool = False
     kept_wrong: bool = False
 
+    def mark(self) -> tuple[int, ...]:
+        """Its number, and how far it and the kept one are."""
+        return (self.number, len(self.events), self.stepped, self.most, self.wrong, self.kept_wrong, self.kept is None)
+
 
 class Timelines:
     """One line for each optimizer."""
@@ -69,6 +73,15 @@ class Timelines:
                     line.most = micro_step
             if kind in STEPS:
                 line.stepped = line.most
+
+    def marks(self) -> dict[str, tuple[int, ...]]:
+        """Which window of each optimizer is being filled, and how far it and the kept one are."""
+        return {name: line.mark() for name, line in self._lines.items()}
+
+    def number(self, marks: dict[str, tuple[int, ...]]) -> None:
+        """Sets which window of each optimizer is being filled."""
+        for name, (number, *_) in marks.items():
+            self._lines[name].number = number
 
     def wrong(self, optimizer: str | None, code: str, site: Site) -> None:
         """Marks the latest event at a place as a violation."""

@@ -114,6 +114,28 @@ class Way:
         elements = _elements_at(node) if type(node) is self.end else None
         return Loss(tuple(values), elements) if elements is not None else None
 
+    def repeats(self, root: Tensor, loss: Loss) -> bool:
+        """Whether a loss has the numbers of another one; that with which its backward begins is left aside."""
+        try:
+            return self._repeats(root, loss)
+        except RuntimeError:
+            return False
+
+    def _repeats(self, root: Tensor, loss: Loss) -> bool:
+        node: Any = root.grad_fn
+        at = 0
+        for step in self.steps:
+            kind: type = type(node)
+            if kind is not step.kind:
+                return False
+            below = node.next_functions
+            if step.scale or step.raw is not None:
+                at += 1
+                if _number_at(node, step) != loss.values[at] or below[1 - step.child][0] is not None:
+                    return False
+            node = below[step.child][0]
+        return type(node) is self.end and _elements_at(node) == loss.elements
+
     def path(self, values: Values) -> Path:
         """What the numbers of a loss make of it."""
         path, at = Path(), 1
@@ -187,11 +209,10 @@ class Ways:
 
 def _number_at(node: Node, step: _Step) -> float | None:
     """The number that a node multiplies or divides by, or the loss scale; None if the host does not know it."""
-    marks: dict[str, Any] = node.metadata
     if step.scale or step.raw is None or step.read is None:
-        scale: float | None = marks.get(SCALE)
+        scale: float | None = node.metadata.get(SCALE)
         return scale
-    if SCALE in marks or step.raw(node).unpack_hook is not None:
+    if (step.apply is Path.times and SCALE in node.metadata) or step.raw(node).unpack_hook is not None:
         return None
     value = step.read(node)
     if type(value) is float or type(value) is int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
@@ -16,8 +16,9 @@ from runtime_guard.ways import Outcome
 WAITING_SETTLED = 64
 PROBED_FIRST = 4
 MOST_READINGS = 64
-SPARSE = 16
-"""In a steady rhythm the ledger follows one window where it would follow so many."""
+MOST_CLOSINGS = 64
+SPARSE, RAREST = 16, 64
+"""In a steady rhythm the ledger follows one window where it would follow so many, and at most one in so many."""
 
 
 @dataclass
@@ -123,6 +124,7 @@ class Account:
     before: int = 0
     closings: int = 1
     readings: dict[Hashable, WindowReading] = field(default_factory=dict)
+    closed: deque[tuple[int, WindowReading]] = field(default_factory=lambda: deque(maxlen=MOST_CLOSINGS))
 
     @property
     def on_host(self) -> bool:
@@ -137,23 +139,39 @@ class Account:
 
     def follows(self, every: int) -> bool:
         """Whether the ledger follows the present window: the first few, and then one in so many; of windows that are
-        all alike, one in `SPARSE` times as many."""
+        all alike, one in `SPARSE` times as many, and in no less than `RAREST`."""
         return every > 0 and (self.number < PROBED_FIRST or self.number % self._cycle(every) == 0)
 
     def unfollowed(self, every: int, most: int) -> int:
         """How many windows, at most so many, come before the next one that the ledger follows."""
+        if self.closings > MOST_CLOSINGS:
+            return 0
         return 0 if self.follows(every) else min(most, -self.number % self._cycle(every)) // self.closings
 
     def _cycle(self, every: int) -> int:
-        return every * SPARSE if self.steady else every
+        return max(every * SPARSE, RAREST) if self.steady else every
 
     def becomes(self, steady: bool) -> None:
         """Notes whether windows like those since it was last noted come again. What has begun of a window that was
         not followed cannot be any more."""
         self.ledger.broken = self.ledger.broken or (self.steady and bool(self.window.steps))
-        self.steady = steady and self.number > self.before
-        self.closings = max(self.number - self.before, 1)
+        ended = self.number - self.before
+        self.steady = steady and ended > 0
+        self.closings = max(ended, 1) if len(self.closed) == ended else MOST_CLOSINGS + 1
         self.before = self.number
+        if not steady:
+            self.closed.clear()
+
+    def repeated(self, periods: int) -> None:
+        """Enters so many periods, each with windows like those of the one after which it was told to be steady."""
+        if not self.steady:
+            return
+        first, self.number = self.number, self.number + periods * self.closings
+        for length, reading in list(self.closed)[-self.closings :]:
+            self.lengths[length] += periods
+            for name, value in entries(reading):
+                self.figures.setdefault(name, Figure()).add(value, periods)
+                self.curves.setdefault(name, Curve()).reach(first, self.number - 1, value)
 
     def at_step(self, token: object = None) -> WindowReading:
         """The reading of the window that a step ends. What is missing in it comes with `token`."""
@@ -185,6 +203,8 @@ class Account:
         """What is left to enter of the window that is over."""
         self.lengths[len(self.window.steps)] += 1
         self.skipped += skipped
+        if self.reading is not None:
+            self.closed.append((len(self.window.steps), self.reading))
         measure = None if skipped else self.measure
         return Waiting(self, self.window, measure, self.token, self.number, self.reading)
 
@@ -247,13 +267,8 @@ class Waiting:
             self._of_measure(self.measure, list(values))
 
     def _of_reading(self, reading: WindowReading) -> None:
-        main = reading.main
-        if main is None:
-            return
-        self.account.take("weight_sum_by_graph", main.weight_sum, self.number)
-        self.account.take("weight_sum_by_arithmetic", main.factor_sum, self.number)
-        spread = main.spread if main.tokens and reading.micro_steps > 1 else None
-        self.account.take("token_weight_spread", spread, self.number)
+        for name, value in entries(reading):
+            self.account.take(name, value, self.number)
 
     def _of_measure(self, measure: Measure, values: list[float]) -> None:
         a_r, r_r, a_a, *factors = values
@@ -262,3 +277,16 @@ class Waiting:
         places = [(what, step) for what, step, _ in measure.touches]
         for touch in touched(places, factors):
             self.account.touches.setdefault(touch.what, Figure()).add(touch.factor)
+
+
+def entries(reading: WindowReading) -> tuple[tuple[str, float | None], ...]:
+    """What a window enters of its criteria."""
+    main = reading.main
+    if main is None:
+        return ()
+    spread = main.spread if main.tokens and reading.micro_steps > 1 else None
+    return (
+        ("weight_sum_by_graph", main.weight_sum),
+        ("weight_sum_by_arithmetic", main.factor_sum),
+        ("token_weight_spread", spread),
+    )

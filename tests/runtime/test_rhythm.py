@@ -27,7 +27,7 @@ def train(updates, odd=(), mode="record", **options):
             optimizer.zero_grad()
             said.append([(one.code, one.count) for one in listening._violations.visible()])
         state = listening.recorder.course
-        waiting = bool(state._queue)
+        waiting = state.waiting > 0
     return listening, said, waiting
 
 

@@ -28,6 +28,8 @@ class Loop:
             if odd == "overflow" and at == 0:
                 loss = loss * float("inf")
             self.scaler.scale(loss / divisor).backward()
+            if odd == "zeroed between" and at == 0:
+                self.optimizer.zero_grad()
         if odd == "by hand":
             self.model.weight.grad.mul_(0.5)
         if odd == "dropped":
@@ -44,7 +46,7 @@ class Loop:
 
     def run(self, listening, odds):
         for odd in odds:
-            self.window(odd)
+            self.window(odd, micro_steps=1 if odd == "a tail" else 2)
             self.compared += listening._listening._rhythm.on
 
 
@@ -107,3 +109,46 @@ def test_what_goes_wrong_in_every_seventh_window_is_counted_every_time(odd):
     found = {one.code: one.count for one in listening.violations}
     wanted = {"clip first": "clip-before-unscale", "undivided": "missing-loss-division"}[odd]
     assert found.get(wanted) == odds.count(odd)
+
+
+ODD = (
+    "clip first",
+    "scheduler twice",
+    "undivided",
+    "divided by three",
+    "not zeroed",
+    "zeroed between",
+    "a tail",
+    "overflow",
+    "by hand",
+    "another limit",
+)
+
+
+def seen(listening):
+    """All that a guard knows at the end, but for times, and how often it has sampled the ledger."""
+    recorder, report = listening.recorder, listening.report()
+    told = {name: report[name] for name in ("violations", "windows", "optimizers", "scalers", "schedulers", "timeline")}
+    for optimizer in told["optimizers"]:
+        sums = {**optimizer.get("weight_sum", {}), "ledger": None}
+        optimizer.update(weight_sum=sums, gradient_error=None, touches=None)
+    for kept in told["timeline"]:
+        kept["events"] = [{**event, "at": None} for event in kept["events"]]
+    told["windows"]["effective_lr_multiplier"] = None
+    sites = {name: {kind: one.site for kind, one in last.items()} for name, last in recorder.state.last.items()}
+    kept = recorder.state.ledgers, recorder.state.cadences, sites
+    return {**told, "state": kept, "tally": recorder.tally, "passes": recorder.passes}
+
+
+def test_what_is_counted_is_what_would_have_been_heard(monkeypatch):
+    """One window of each odd kind, each after some that are alike, with and without a rhythm; then many alike."""
+    odds = [""] * 30 + [odd for one in ODD for odd in [""] * 15 + [one]] + [""] * 120
+    found, compared = [], []
+    for regular in (3, len(odds)):
+        monkeypatch.setattr("runtime_guard.course.REGULAR", regular)
+        loop, listening = guarded(odds)
+        found.append(seen(listening))
+        compared.append(loop.compared)
+    assert compared[0] > len(odds) / 2 > compared[1] == 0
+    for name, counted in found[0].items():
+        assert counted == found[1][name]
