@@ -20,6 +20,7 @@ class Loop:
         self.scheduler = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda update: 0.999**update)
         self.scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
         self.compared = 0
+        self.average = None
 
     def window(self, odd="", micro_steps=2):
         for at in range(micro_steps):
@@ -43,6 +44,8 @@ class Loop:
             self.scheduler.step()
         if odd != "not zeroed":
             self.optimizer.zero_grad()
+        if self.average is not None:
+            self.average.update_parameters(self.model)
 
     def run(self, listening, odds):
         for odd in odds:
@@ -50,8 +53,9 @@ class Loop:
             self.compared += listening._listening._rhythm.on
 
 
-def guarded(odds, **options):
+def guarded(odds, averaged=False, **options):
     loop = Loop()
+    loop.average = torch.optim.swa_utils.AveragedModel(loop.model) if averaged else None
     with guard(mode="record", **options) as listening:
         loop.run(listening, odds)
     return loop, listening
@@ -140,15 +144,20 @@ def seen(listening):
     return {**told, "state": kept, "tally": recorder.tally, "passes": recorder.passes}
 
 
-def test_what_is_counted_is_what_would_have_been_heard(monkeypatch):
-    """One window of each odd kind, each after some that are alike, with and without a rhythm; then many alike."""
-    odds = [""] * 30 + [odd for one in ODD for odd in [""] * 15 + [one]] + [""] * 120
+SHORT = [""] * 60 + ["clip first"] + [""] * 19
+LONG = [""] * 30 + [odd for one in ODD for odd in [""] * 15 + [one]] + [""] * 120
+
+
+@pytest.mark.parametrize(("odds", "averaged"), [(LONG, False), (SHORT, True)])
+def test_what_is_counted_is_what_would_have_been_heard(odds, averaged, monkeypatch):
+    """Odd windows, each after some that are alike, then many alike, with and without a rhythm. A weight average is
+    heard on the way."""
     found, compared = [], []
     for regular in (3, len(odds)):
         monkeypatch.setattr("runtime_guard.course.REGULAR", regular)
-        loop, listening = guarded(odds)
+        loop, listening = guarded(odds, averaged)
         found.append(seen(listening))
         compared.append(loop.compared)
-    assert compared[0] > len(odds) / 2 > compared[1] == 0
+    assert compared[0] > len(odds) / 3 > compared[1] == 0
     for name, counted in found[0].items():
         assert counted == found[1][name]
