@@ -32,9 +32,11 @@ from amplint.lower.libraries import surroundings_of
 from amplint.lower.passing_on import passing_on
 from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
+from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
 from amplint.lower.sharded_models import may_hold, sharded_clips
 from amplint.lower.statements import Statements
+from amplint.lower.uncalled_states import uncalled_states
 from amplint.protocol.events import Kind, Site
 from amplint.protocol.facts import SHARDED_CLIP
 from amplint.protocol.scene import Scene
@@ -268,7 +270,12 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
     judging = [rule for rule in RULES.values() if rule.find is not None]
     rules = [rule for rule in judging if allows(versions, rule.since) and reaches(versions, rule.begins)]
     said: set[str] = set()
-    every = (*facts_of(filename, body), *checkpoint_facts(filename, body), *replaced_scalers(filename, body))
+    saved = (
+        *checkpoint_facts(filename, body),
+        *uncalled_states(filename, body),
+        *renewed_scalers(filename, body),
+    )
+    every = (*facts_of(filename, body), *saved, *replaced_scalers(filename, body))
     others = neighbours_of(filename, body).bodies.values() if may_hold(body) else None
     clips = () if others is None else sharded_clips(filename, body, others)
     for fact in sorted((*every, *clips), key=lambda fact: fact.site):

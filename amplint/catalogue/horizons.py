@@ -147,4 +147,7 @@ def handed_over_per_step(fact: Fact) -> dict[str, str] | None:
 def step_words(moment: Moment) -> dict[str, str]:
     """In which unit a scheduler steps."""
     cadence = moment.cadence
-    return {"steps": _SINGULAR.get(steps_in(cadence) or "", "batch"), "schedule": cadence.schedule or "the schedule"}
+    return {
+        "steps": _SINGULAR.get(steps_in(cadence) or "", "batch"),
+        "schedule": cadence.schedule or "ReduceLROnPlateau",
+    }

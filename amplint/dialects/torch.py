@@ -184,7 +184,10 @@ TORCH = Dialect(
         get_backoff_factor get_growth_interval set_growth_interval items keys values __repr__ share_memory
         register_state_dict_pre_hook param_groups to_dict""".split()
     ),
-    words=frozenset({".backward", ".zero_grad", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}),
+    words=frozenset(
+        {".backward", ".zero_grad", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}
+        | {"scaler.state_dict"}
+    ),
     accounts=(
         Account(
             framework="torch alone",

@@ -30,7 +30,8 @@ from amplint.protocol.events import Kind
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _PER_WINDOW = re.compile(r"(?i)accum|update|optim")
-_BATCHES = "the loader's batches"
+OF_BATCHES = "the loader's batches"
+"""By this text goes what one turn of a loop over a loader counts."""
 
 
 def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Scheduler:
@@ -88,7 +89,7 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     elif tags & {"batches", "samples", "multiplied"}:
         detail["unit"] = MICRO_BATCHES
         if "batches" in tags and not tags & {"parts", "multiplied"}:
-            run.unsettled.append((_BATCHES, detail))
+            run.unsettled.append((OF_BATCHES, detail))
     elif tags == {"epochs"}:
         detail |= {"unit": EPOCHS, "exact": "yes"}
         run.unsettled.append((bound_text(value), detail))
@@ -108,7 +109,7 @@ def settle(run: Run) -> None:
     for text, detail in run.unsettled:
         shown = run.turns.get(text, set()) | _compared(run, text)
         unit = next(iter(shown & set(UNITS))) if len(shown) == 1 and shown <= set(UNITS) else None
-        if text == _BATCHES:
+        if text == OF_BATCHES:
             detail |= {"unit": unit, "exact": "yes"} if unit is not None else {}
         elif unit is not None and unit != detail.get("unit"):
             detail["unit"] = unit
@@ -146,7 +147,7 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
     if bound is not None:
         run.turns.setdefault(bound_text(bound), set()).add(unit)
     if stream.batches:
-        run.turns.setdefault(_BATCHES, set()).add(unit)
+        run.turns.setdefault(OF_BATCHES, set()).add(unit)
 
 
 def _divides(run: Run, value: Value) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Function,
+    Gradient,
     Instance,
     Loss,
     Method,
@@ -169,6 +170,16 @@ def _of_class(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return isinstance(args[0], Instance) and args[0].klass is args[1]
 
 
+def _reduced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`reduced(tensor)`: a tensor after all ranks have put theirs together; a gradient is still one."""
+    from amplint.execution import methods
+
+    if isinstance(args[0], Gradient):
+        methods.reduce_gradient(run, args[0], at)
+        return args[0]
+    return Symbol(f"reduced({text_of(args[0])})", Origin.DATA, governed=True)
+
+
 def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`parameters_of(optimizer)`: the parameters that an optimizer steps."""
     models = args[0].models if isinstance(args[0], Optimizer) else frozenset()
@@ -198,6 +209,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "parameters_of": _parameters_of,
     "perhaps": _perhaps,
     "played": _played,
+    "reduced": _reduced,
     "remark": _remark,
     "role": _role,
     "shared": _shared,

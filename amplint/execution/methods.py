@@ -21,6 +21,7 @@ from amplint.execution import (
     totals,
 )
 from amplint.execution.holdings import zeroed_with
+from amplint.execution.horizon import OF_BATCHES
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -41,6 +42,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
@@ -206,10 +208,23 @@ def _scheduler(
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
         unread = {"unread": "yes"} if "unread" in owner.said else {}
-        run.emit(kind, at, owner.optimizer, scheduler=owner, detail=asked | sometimes | unread)
+        metric = {"meant": EPOCHS} if not unread and _of_the_batch(run, [*args, *keywords.values()]) else {}
+        later = kind is Kind.SCHEDULER_TOLD and not (run.in_batches or owner.said)
+        outside = {"outside": "yes"} if later else {}
+        detail = asked | sometimes | unread | metric | outside
+        run.emit(kind, at, owner.optimizer, scheduler=owner, detail=detail)
         for part in owner.parts:
             _scheduler(run, part, name, args, keywords, at)
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
+
+
+def _of_the_batch(run: Run, args: list[Value]) -> bool:
+    """Whether a scheduler is handed the loss of one of a loader's batches: a metric, which `ReduceLROnPlateau` alone
+    takes."""
+    of_batch = any(
+        isinstance(value, Loss) or (isinstance(value, Symbol) and value.text == "loss.item()") for value in args
+    )
+    return of_batch and run.in_batches > 0 and OF_BATCHES in run.turns
 
 
 def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
@@ -305,6 +320,12 @@ def zero_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
     if owner.model is not None and held and all(models and owner.model not in models for models in held):
         return  # a copy's gradients, which no optimizer steps
     run.emit(Kind.ZERO_GRAD, at, optimizer_of(run, owner.model), detail=_discards(run))
+
+
+def reduce_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
+    """The program itself reduces gradients over the ranks."""
+    if not owner.copied:
+        run.emit(Kind.REDUCE, at, optimizer_of(run, owner.model))
 
 
 def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Span) -> None:

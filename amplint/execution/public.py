@@ -89,6 +89,8 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return precision.autocast(run, name, args, keywords)
     if name in norms.FUNCTIONS and args:
         norms.of_gradients(run, args[0], at)
+    if args and is_gradient(args[0]) and ranks.collects(Public(name)):
+        methods.reduce_gradient(run, args[0], at)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(run, args, keywords, at)

@@ -20,6 +20,7 @@ NONE, UNKNOWN = "none", "unknown"
 _WORDS: Mapping[Kind, str] = {
     Kind.BACKWARD: "backward",
     Kind.DIVIDE: "divide gradients",
+    Kind.REDUCE: "reduce gradients",
     Kind.UNSCALE: "unscale",
     Kind.CLIP: "clip",
     Kind.STEP: "step",

@@ -139,7 +139,7 @@ class _Held:
 def _saves(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Span]:
     """Where an optimizer's state is saved: the call that is handed it; of a function of another file that is handed a
     dict with it, the dict, whose contents are all that this file says."""
-    for block in _blocks(body):
+    for block in blocks(body):
         held: list[_Held] = []
         for node in (part for statement in block for part in walk(statement)):
             if isinstance(node, ir.Assign) and _has_state(node.value):
@@ -178,7 +178,7 @@ def _saves_elsewhere(path: str, nodes: list[object]) -> Iterator[ir.Span]:
                 yield node.at
 
 
-def _blocks(body: tuple[ir.Stmt, ...]) -> Iterator[tuple[ir.Stmt, ...]]:
+def blocks(body: tuple[ir.Stmt, ...]) -> Iterator[tuple[ir.Stmt, ...]]:
     """The module and its functions, each with all that is inside it."""
     yield tuple(node for node in body if not isinstance(node, (ir.Function, ir.Class)))
     for statement in body:

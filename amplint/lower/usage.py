@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
-from amplint.dialects.torch import TORCH
+from amplint.dialects.torch import COLLECTIVES, TORCH
 from amplint.flow import program as ir
 from amplint.lower.aliases import aliases_of
 from amplint.lower.driven import driven
@@ -128,7 +128,12 @@ def acts(node: ir.Stmt | ir.Expr, usage: Usage) -> bool:
 
 
 def _may_act(call: ir.Call, usage: Usage) -> bool:
-    return usage.acts(call) or _hands_over(call, usage)
+    return usage.acts(call) or _reduces(call) or _hands_over(call, usage)
+
+
+def _reduces(call: ir.Call) -> bool:
+    """Whether a gradient is put together with those of the other ranks."""
+    return last(call.func) in COLLECTIVES and bool(call.args) and _on_gradient(call.args[0])
 
 
 def _changes(node: object) -> bool:

@@ -62,7 +62,7 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
             since=(0, 0, 0),
         )
     if event.kind is Kind.SCHEDULER_TOLD:
-        return with_changes(before, told=before.told + 1, pace=_pace(before, event), since=(0, 0, 0))
+        return _told(before, event)
     if event.kind is Kind.BACKWARD:
         idle = 0 if before.stepped_since else before.idle + 1
         return _passing(before, 0, idle=idle, filling=True, pending=False)
@@ -75,6 +75,18 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
     if event.kind is Kind.CREATE:
         return _created(before, event)
     return before
+
+
+def _told(before: Cadence, event: Event) -> Cadence:
+    """The cadence after a metric or a position; what that says of a schedule counts if nobody saw it made."""
+    unseen = before.schedule is None
+    return with_changes(
+        before,
+        told=before.told + 1,
+        pace=_pace(before, event),
+        since=(0, 0, 0),
+        meant=event.detail.get("meant") if unseen else before.meant,
+    )
 
 
 def _created(before: Cadence, event: Event) -> Cadence:

@@ -31,6 +31,7 @@ class Kind(Enum):
     PENALTY = "gradients of a scaled loss, used in a loss as they are"
     CRITERION = "criterion called in a precision that matters"
     DIVIDE = "gradients divided"
+    REDUCE = "gradients reduced over the ranks by hand"
     STEP = "optimizer step"
     SCALER_STEP = "optimizer step through the scaler"
     REUSED = "optimizer step whose gradients another loss is added to"

@@ -24,7 +24,7 @@ from typing import Any
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.precision import Precision, together
-from amplint.protocol.ranks import NO_SHARING, Sharing, Sync, Wrapper, share
+from amplint.protocol.ranks import NO_SHARING, Sharing, Sync, Wrapper, share, share_by_hand
 from amplint.protocol.values import with_changes
 from amplint.protocol.window import NO_WINDOW, Window, advance_window, begins_micro_step
 
@@ -285,11 +285,13 @@ def carried(ledger: Ledger, factor: Fraction | float | None) -> Fraction | float
 LEAST_SCALE = 128
 """A number below it is hardly a loss scale."""
 
-_OF_SHARING = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, Kind.OPAQUE, *STEPS})
+_OF_SHARING = frozenset({Kind.BACKWARD, Kind.REDUCE, Kind.ZERO_GRAD, Kind.OPAQUE, *STEPS})
 
 
 def _sharing(before: Ledger, event: Event) -> Sharing:
-    """What the ranks share of the gradients. Asked of the kinds of event that make, use or erase them."""
+    """What the ranks share of the gradients. Asked of the kinds of event that make, reduce, use or erase them."""
+    if event.kind is Kind.REDUCE:
+        return share_by_hand(before.sharing, before.window.micro_steps)
     if event.kind is not Kind.BACKWARD:
         return NO_SHARING
     if event.sync is Sync.UNKNOWN and event.wrapper is Wrapper.NONE and before.sharing is NO_SHARING:

@@ -40,11 +40,14 @@ class Sync(Enum):
 class Sharing:
     """What the ranks know of one window's gradients.
 
-    `reductions`: micro-steps of the window whose gradients were all-reduced. `local`: every backward of the present
-    micro-step left its gradients on their rank. `wrapper`: what wraps the model of the last backward.
+    `reductions`: micro-steps of the window whose gradients a wrapper all-reduced; `by_hand`: after which the program
+    did, the last time when the window had `reached` so many. `local`: every backward of the present micro-step left its
+    gradients on their rank. `wrapper`: what wraps the model of the last backward.
     """
 
     reductions: int = 0
+    by_hand: int = 0
+    reached: int = 0
     local: bool = False
     wrapper: Wrapper = Wrapper.NONE
 
@@ -57,3 +60,10 @@ def share(before: Sharing, sync: Sync, wrapper: Wrapper, begins: bool) -> Sharin
     local = sync is Sync.LOCAL and (begins or before.local)
     again = begins and sync is Sync.REDUCED and wrapper is Wrapper.DDP
     return with_changes(before, reductions=before.reductions + again, local=local, wrapper=wrapper)
+
+
+def share_by_hand(before: Sharing, micro_steps: int) -> Sharing:
+    """What is shared after the program has reduced gradients itself: those of several models count once."""
+    if micro_steps == before.reached:
+        return before
+    return with_changes(before, by_hand=before.by_hand + 1, reached=micro_steps)

@@ -25,8 +25,11 @@ Found = tuple[str, tuple[str, ...]]
 """A file, and what is left of the name: what it should be asked for."""
 
 
-def resolved(importer: str, qualified: str) -> Found | None:
-    """The file of a qualified name as it is written in `importer` (dots before it: relative), if there is just one."""
+def resolved(importer: str, qualified: str, own: bool = False) -> Found | None:
+    """The file of a qualified name as it is written in `importer` (dots before it: relative), if there is just one.
+
+    `own`: of a library that a dialect speaks of too, where the importer is a part of that.
+    """
     name = qualified.lstrip(".")
     parts = tuple(name.split(".")) if name else ()
     level = len(qualified) - len(name)
@@ -36,7 +39,8 @@ def resolved(importer: str, qualified: str) -> Found | None:
             folder = os.path.dirname(folder)
         found = _below(folder, parts)
         return (shown(found[0]), found[1]) if found and found[0] != os.path.abspath(importer) else None
-    if not parts or parts[0] in _PUBLIC:
+    inside = own and bool(parts) and parts[0] in GOVERNS and parts[0] in folder.split(os.sep)
+    if not parts or (parts[0] in _PUBLIC and not inside):
         return None
     every = {found for root in _roots(folder) if (found := _below(root, parts)) and len(found[1]) < len(parts)}
     if len(every) != 1:

@@ -18,6 +18,7 @@ TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
+_UNCALLED = re.compile(r"(?i)scaler\w*\.state_dict\b(?!\s*\()")
 _DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
 MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
@@ -44,7 +45,7 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
         check_brackets(text)
         return text
     _check_depth(tree)
-    if not any(found.search(text) for found in (_DEPRECATED, _BOTH)) and not any(
+    if not any(found.search(text) for found in (_DEPRECATED, _BOTH, _UNCALLED)) and not any(
         _matters(node, text, seeds) for node in ast.walk(tree)
     ):
         return None

@@ -76,6 +76,13 @@ def test_a_step_that_is_told_something_keeps_the_pace_too():
     assert (told.told, told.cadence_steps, told.pace) == (3, 0, {"micro-batches", "updates"})
 
 
+def test_a_metric_says_what_a_schedule_counts_if_nobody_saw_it_made():
+    metric = of(Kind.SCHEDULER_TOLD, detail={"meant": "epochs"})
+    made = of(Kind.CREATE, detail={"schedule": "ReduceLROnPlateau"})
+    assert after(BACK, STEP, metric).meant == "epochs"
+    assert after(made, BACK, STEP, metric).meant is None
+
+
 def test_what_passed_unseen_says_nothing_of_the_pace():
     unseen = [BACK, of(Kind.OPAQUE), STEP, EPOCH, SCHEDULE]
     assert after(*unseen * 3).pace is None

@@ -42,3 +42,10 @@ def test_steps_and_erasures_begin_anew():
     for kind in (Kind.STEP, Kind.SCALER_STEP, Kind.ZERO_GRAD, Kind.OPAQUE):
         assert sharing(back(Sync.REDUCED), of(kind)) == NO_SHARING
     assert sharing(back(Sync.REDUCED), of(Kind.CLIP)).reductions == 1
+
+
+def test_a_program_that_reduces_by_hand_counts_once_for_each_micro_step():
+    plain = of(Kind.BACKWARD)
+    assert sharing(plain, of(Kind.REDUCE), of(Kind.REDUCE, 2)).by_hand == 1
+    assert sharing(plain, of(Kind.REDUCE), plain, of(Kind.REDUCE)).by_hand == 2
+    assert sharing(plain, of(Kind.REDUCE), of(Kind.STEP)) == NO_SHARING

@@ -58,14 +58,21 @@ from amplint.protocol.facts import LOADED, Fact
 
 
 def _left_out(fact: Fact) -> dict[str, str] | None:
-    without = fact.called == LOADED and fact.arguments.get("scaler") is False
-    return {} if without else None
+    if fact.called != LOADED or fact.arguments.get("scaler") is not False:
+        return None
+    if (method := fact.arguments.get("uncalled")) is not None:
+        what = f"the loss scaler's state is looked up by `{method}`, a method, of which no checkpoint has an entry"
+        return {"what": what, "cure": "look it up by the name that it was saved under"}
+    if (name := fact.arguments.get("renewed")) is not None:
+        what = f"`{name}` is made anew after its state was loaded, which goes with the scaler that had it"
+        return {"what": what, "cure": "make it before the checkpoint is loaded, and only once"}
+    what = "the loss scaler's state is saved, but not loaded with the optimizer's"
+    return {"what": what, "cure": "call `scaler.load_state_dict()` too"}
 
 
 RULE = Rule(
     tier=Tier.WARNING,
-    message="the loss scaler's state is saved, but not loaded with the optimizer's: a run that is resumed begins at "
-    "the initial scale again",
-    advice="call `scaler.load_state_dict()` too",
+    message="{what}: a run that is resumed begins at the initial scale again",
+    advice="{cure}",
     find=_left_out,
 )

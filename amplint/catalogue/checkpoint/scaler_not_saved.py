@@ -77,13 +77,18 @@ from amplint.protocol.facts import SAVED, Fact
 
 def _left_out(fact: Fact) -> dict[str, str] | None:
     without = fact.called == SAVED and fact.arguments.get("optimizer") is True and fact.arguments.get("scaler") is False
-    return {} if without else None
+    if (method := fact.arguments.get("uncalled")) is not None and without:
+        return {
+            "what": f"`{method}` is a method that is saved itself, not its result",
+            "cure": f"call it: `{method}()`",
+        }
+    what, cure = "the optimizer's state is saved, the loss scaler's is not", "save `scaler.state_dict()` too"
+    return {"what": what, "cure": cure} if without else None
 
 
 RULE = Rule(
     tier=Tier.WARNING,
-    message="the optimizer's state is saved, the loss scaler's is not: a run that is resumed begins at the initial "
-    "scale again",
-    advice="save `scaler.state_dict()` too",
+    message="{what}: a run that is resumed begins at the initial scale again",
+    advice="{cure}",
     find=_left_out,
 )

@@ -82,6 +82,8 @@ RULE = Rule(
     place=Kind.SCHEDULER_STEP,
     because=((Kind.CREATE, "its numbers are given here"),),
     words=step_words,
+    milder=lambda moment: Kind.CREATE not in moment.last,
+    refuted_by=lambda event: "outside" in event.detail,  # a program that does either knows when
     hides=("scheduler-per-micro-step",),
     remedy=unsafe(
         "step the scheduler at the end of the epoch",

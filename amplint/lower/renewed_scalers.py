@@ -1,0 +1,86 @@
+"""Scalers that are made anew after their state has been loaded, which is lost with the scaler that had it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from amplint.flow import program as ir
+from amplint.lower.names import dotted, functions, last, reaches, walk
+from amplint.lower.project import class_text
+from amplint.lower.scopes import Scope
+from amplint.protocol.events import Site
+from amplint.protocol.facts import LOADED, Fact
+
+_SCALER = re.compile(r"torch\.(cuda\.)?amp\.(grad_scaler\.)?GradScaler$")
+_RESTORES = re.compile(r"(?i)load|resume|restore")
+_KEEPS_SCALER = re.compile(r"""(?s)def load_state_dict\b.*['"]scaler['"]|['"]scaler['"].*def load_state_dict\b""")
+
+
+def renewed_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
+    """Where a scaler is made without condition, though it has had its state by then and is not given it again: further
+    up in the same function, or in the constructor of the class."""
+    scope = Scope.of_module(body)
+    for _, function in functions(body):
+        for at, node in enumerate(function.body):
+            name = _made(node, scope)
+            before, after = function.body[:at], function.body[at:]
+            if name and any(_loads(one, name) for one in before) and not any(_loads(one, name) for one in after):
+                yield _fact(path, node, name)
+    for klass in (node for statement in body for node in walk(statement) if isinstance(node, ir.Class)):
+        yield from _of_class(path, klass, scope)
+
+
+def _fact(path: str, node: ir.Stmt, name: str) -> Fact:
+    return Fact(LOADED, Site(path, *node.at), {"optimizer": True, "scaler": False, "renewed": name})
+
+
+def _made(node: ir.Stmt, scope: Scope) -> str:
+    """The name that a statement gives to a new scaler of torch's, or of a class of the user's in another case."""
+    if not isinstance(node, ir.Assign):
+        return ""
+    values = (node.value.yes, node.value.no) if isinstance(node.value, ir.Choice) else (node.value,)
+    made = (scope.qualified(value.func) for value in values if isinstance(value, ir.Call))
+    return dotted(node.target) if any(_SCALER.match(name) for name in made if name is not None) else ""
+
+
+def _loads(node: object, name: str) -> bool:
+    """Whether a scaler is given a state in a statement."""
+    return any(isinstance(part, ir.Call) and dotted(part.func) == f"{name}.load_state_dict" for part in walk(node))
+
+
+def _of_class(path: str, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
+    """A method that the constructor does not reach, where the constructor has loaded the state."""
+    methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
+    early = _reached(methods, "__init__")
+    first = [node for name in early for node in walk(methods[name])]
+    for name in methods.keys() - early:
+        for node in methods[name].body:
+            scaler = _made(node, scope)
+            holder = scaler.rpartition(".")[0]
+            loaded = any(_loads(one, scaler) for one in first) or _restored(path, first, holder, scope)
+            again = any(_loads(methods[other], scaler) for other in _reached(methods, name))
+            if scaler.startswith("self.") and loaded and not again:
+                yield _fact(path, node, scaler)
+
+
+def _reached(methods: dict[str, ir.Function], name: str) -> set[str]:
+    """The methods that one runs, itself included."""
+    waiting, found = [name], set[str]()
+    while waiting:
+        here = waiting.pop()
+        if here in methods and here not in found:
+            found.add(here)
+            waiting += [called.lstrip(".") for called in reaches(methods[here])]
+    return found
+
+
+def _restored(path: str, nodes: list[object], holder: str, scope: Scope) -> bool:
+    """Whether the object that holds a scaler is handed to a function that restores its state, the scaler's included."""
+    calls = [node for node in nodes if isinstance(node, ir.Call) and _RESTORES.search(last(node.func))]
+    handed = {dotted(value) for call in calls for value in (*call.args, *(value for _, value in call.keywords))}
+    if holder.count(".") != 1 or holder not in handed:
+        return False
+    made = (node.value for node in nodes if isinstance(node, ir.Assign) and dotted(node.target) == holder)
+    classes = (scope.qualified(value.func) for value in made if isinstance(value, ir.Call))
+    return any(_KEEPS_SCALER.search(class_text(path, name)) for name in classes if name is not None)
