@@ -206,6 +206,7 @@ def loops_of(
         played = reading.played if patience == 1 else Played(reading.played.program, patience=patience)
         placed = loop_places(played.program.body)  # what loops hold is known of a program, not of a text
         places = [(Site(filename, *extent(node)), function) for node, function in placed]
+        functions = {site for (node, _), (site, _) in zip(placed, places, strict=True) if isinstance(node, ir.Function)}
         found: dict[Site, Understood] = {}
         inner: set[Site] = set()
         executed: set[int] = set()
@@ -215,13 +216,14 @@ def loops_of(
                 continue
             runs, complete = played.runs(at)
             executed |= {function for run in runs for function in run.executed}
-            loops, parts = understood([run.events for run in runs], places)
+            loops, parts = understood([run.events for run in runs], places, functions)
             inner |= parts
             for loop in loops:
                 known = found.get(loop.site)
                 if known is None or len(loop.not_followed) < len(known.not_followed):
                     found[loop.site] = loop if complete else _cut(loop)
-    whole = [loop for site, loop in found.items() if loop.step != NONE or site not in inner]
+    parts = {site for site in inner if site in functions or (site in found and found[site].step == NONE)}
+    whole = [loop for site, loop in found.items() if site not in parts]
     lost = [
         Understood(site, function, not_followed=((site, "no run of this program reached its backward"),))
         for site, function in places

@@ -87,7 +87,8 @@ class Dialect:
     where it is not in a file. `seeds`: methods and functions that make a training step. `defines`: qualified public
     names and what they are called in that program. `adopts`: names that everybody gives to an object of a class of it;
     `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the framework's
-    name somewhere. `settings`: what is set elsewhere in a project, and the regular expression of the line that does;
+    name somewhere; `called`: a part of the name and keywords of a call that objects of classes like it are known by.
+    `settings`: what is set elsewhere in a project, and the regular expression of the line that does;
     for files that hold one of its `words`. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
     advice. `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
@@ -121,6 +122,7 @@ class Dialect:
     defines: Mapping[str, str] = field(default_factory=dict)
     adopts: Mapping[str, str] = field(default_factory=dict)
     shape: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    called: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[Kind, str] = field(default_factory=dict)

@@ -9,8 +9,9 @@ TIMM = Dialect(
     name="timm",
     behaviour="timm.behaviour",
     defines={f"timm.utils.{place}NativeScaler": "NativeScaler" for place in ("", "cuda.")},
-    seeds=frozenset({"NativeScaler"}),
-    words=frozenset({"NativeScaler"}),
+    called={"LossScaler": ("scaler", frozenset({"parameters"}))},
+    seeds=frozenset({"NativeScaler", "loss_scaler"}),
+    words=frozenset({"NativeScaler", "loss_scaler("}),
     accounts=(
         Account(
             framework="timm, `NativeScaler`",

@@ -81,7 +81,7 @@ _SCHEDULES: dict[str, Schedule] = {
 COLLECTIVES = frozenset({"all_reduce", "reduce"})
 """Functions of torch.distributed that put what all ranks hold, together, into the tensor that they are handed."""
 
-_CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
+CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
 
 TORCH = Dialect(
     name="torch",
@@ -100,8 +100,8 @@ TORCH = Dialect(
         "pytorch_transformers.optimization.AdamW": Role.OPTIMIZER,
         **dict.fromkeys(_SCHEDULES, Role.SCHEDULER),
     },
-    calls={f"torch.nn.utils.{name}": Kind.CLIP for name in _CLIPS}
-    | {f"torch.nn.utils.clip_grad.{name}": Kind.CLIP for name in _CLIPS},
+    calls={f"torch.nn.utils.{name}": Kind.CLIP for name in CLIPS}
+    | {f"torch.nn.utils.clip_grad.{name}": Kind.CLIP for name in CLIPS},
     methods={
         Role.OPTIMIZER: {"step": Kind.STEP, "zero_grad": Kind.ZERO_GRAD},
         Role.SCALER: {

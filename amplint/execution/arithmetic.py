@@ -119,7 +119,7 @@ def _as_symbol(value: Value) -> Value:
 def _as_loss(op: str, value: Value) -> Value:
     """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
     scaled = op in ("*", "/") and isinstance(value, Symbol) and value.forward
-    return Loss(None, trail=Trail(forward=value.ran, reach=value.reach)) if scaled else value
+    return Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=True) if scaled else value
 
 
 def _repeated(op: str, left: Value, right: Value) -> Value | None:

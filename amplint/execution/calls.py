@@ -34,6 +34,7 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gathered,
+    Incomplete,
     Instance,
     Loss,
     Method,
@@ -68,19 +69,28 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
         return builtins.super_of(scope)
     func = arithmetic.resolve(run, evaluate(run, scope, node.func))
-    args = [evaluate(run, scope, arg) for arg in node.args] + _handed_on(scope, node)
+    args = [evaluate(run, scope, arg) for arg in node.args]
     keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
-    if node.starred and isinstance(func, Class) and _of_library(func):
-        keywords = libraries.unknown_arguments(func, keywords)
+    rest = [evaluate(run, scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]
+    for value in rest:
+        args += value if isinstance(value, (list, tuple)) else []
+        keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
+    if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
+        known = isinstance(func, Class) and _of_library(func)
+        keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
     return invoke(run, func, args, keywords, node.at)
 
 
-def _handed_on(scope: Scope, node: ir.Call) -> Arguments:
-    """The arguments that a function hands on as it was given them: `f(*args)`."""
-    names = [one.name for one in node.starred if isinstance(one, ir.Name)]
-    found = [home.names[name] for name in names if (home := scope.find(name)) is not None]
-    lists = [value for value in found if isinstance(value, list)]
-    return list(lists[0]) if len(lists) == 1 else []
+_PLAIN = (ir.Name, ir.Attr)
+"""What is unpacked into a call and can be read without that anything happens."""
+
+
+def _are_keywords(value: Value) -> bool:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+def _are_whole(value: Value) -> bool:
+    return _are_keywords(value) and not isinstance(value, Incomplete)
 
 
 def _of_library(klass: Class) -> bool:
@@ -91,6 +101,9 @@ def _of_library(klass: Class) -> bool:
 def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """The value of calling a value."""
     if type(func) is Symbol:
+        adopted = libraries.adopt(run, func)
+        if adopted is not None and isinstance(attributes.read(run, adopted, "__call__"), Method):
+            return _call_instance(run, adopted, args, keywords, at)
         return symbols.call(run, func, args, keywords, at)
     if isinstance(func, Method):
         return _run_function(run, func.function, [func.instance, *args], keywords, at, func.instance)
@@ -253,7 +266,11 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
         if param.name in scope.names:
             continue
         if param.star:
-            scope.names[param.name] = values[len(plain) :] if param.star == "*" else _rest(param, plain, keywords)
+            whole = bool(run.stack) and not isinstance(keywords, Incomplete)
+            named = _rest(param, plain, keywords)
+            scope.names[param.name] = (
+                values[len(plain) :] if param.star == "*" else named if whole else Incomplete(named)
+            )
         elif param.name in keywords:
             value = _present(param, _passed_on(run, keywords[param.name], at))
             scope.names[param.name] = counting.counted(value, param.name)
@@ -295,7 +312,7 @@ def public_names(run: Run, scope: Scope, node: ir.Expr) -> list[str]:
     return [value.name] if isinstance(value, Public) else []
 
 
-def _rest(param: ir.Param, plain: list[ir.Param], keywords: Keywords) -> Value:
+def _rest(param: ir.Param, plain: list[ir.Param], keywords: Keywords) -> Keywords:
     taken = {known.name for known in plain}
     return {name: value for name, value in keywords.items() if name not in taken}
 

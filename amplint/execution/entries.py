@@ -178,6 +178,25 @@ def _static(function: ir.Function) -> bool:
     return any(getattr(decorator, "name", "") == "staticmethod" for decorator in function.decorators)
 
 
+def _concrete(scope: Scope, klass: Class) -> Class:
+    """The first class that fills in what a class leaves to others (a method of it acts that does nothing here), or the
+    class itself."""
+    heirs = (other for other in scope.names.values() if isinstance(other, Class) and klass in other.bases)
+    return next((other for other in heirs if any(_fills_in(klass, name, own) for name, own in _own(other))), klass)
+
+
+def _own(klass: Class) -> list[tuple[str, ir.Function]]:
+    """The functions that a class defines itself."""
+    found = ((name, value.node) for name, value in klass.attributes.items() if isinstance(value, Function))
+    return [(name, node) for name, node in found if isinstance(node, ir.Function)]
+
+
+def _fills_in(klass: Class, name: str, own: ir.Function) -> bool:
+    """Whether a method acts where that of the base class holds nothing that could."""
+    above = dict(_own(klass)).get(name)
+    return (own.backward or own.steps) and above is not None and not (above.backward or above.steps or above.body)
+
+
 def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     """The function to call: a method on a new object, whose constructor is given symbols."""
     assert entry.function is not None
@@ -189,9 +208,10 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     klass = scope.names.get(entry.klass)
     if not isinstance(klass, Class):
         return Function(entry.function, scope)
+    klass = _concrete(scope, klass)
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
     instance = calls.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
-    found = klass.attributes.get(entry.function.name)
+    found = attributes.read(run, klass, entry.function.name)
     function = found if isinstance(found, Function) else Function(entry.function, scope, klass)
     return function if _static(entry.function) else Method(function, instance)

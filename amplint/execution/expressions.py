@@ -15,6 +15,7 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gathered,
+    Incomplete,
     Instance,
     Loss,
     Origin,
@@ -157,6 +158,7 @@ def _display(run: Run, scope: Scope, node: ir.Display) -> Value:
 
 def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
     found: dict[Value, Value] = {}
+    whole = True
     for key, item in node.items:
         value = evaluate(run, scope, item)
         name = evaluate(run, scope, key) if key is not None else None
@@ -164,7 +166,10 @@ def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
             found[name] = value
         elif key is None and isinstance(value, dict):
             found.update(value)
-    return found
+            whole = whole and not isinstance(value, Incomplete)
+        else:
+            whole = False
+    return found if whole else Incomplete(found)
 
 
 def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:

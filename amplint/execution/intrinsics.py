@@ -63,8 +63,8 @@ def _handed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 def _opaque(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`opaque()`: what the framework does here is not told."""
-    run.emit(Kind.OPAQUE, at)
+    """`opaque()`: what the framework does here is not told; `opaque("who")`: it is left to another one."""
+    run.emit(Kind.OPAQUE, at, detail={"left to": args[0]} if args else {})
     return None
 
 

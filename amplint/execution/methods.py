@@ -257,6 +257,8 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     run.loop_gate = None
     detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
     detail |= ranks.averaged(run, loss) | ranks.counted(run, loss)
+    known = loss.whole or (loss.weight is not None and not loss.summed)
+    detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     run.emit(
         Kind.BACKWARD,

@@ -12,6 +12,7 @@ from typing import Any
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
+from amplint.dialects.torch import CLIPS
 from amplint.execution import arithmetic, horizon, methods, norms, penalties, precision, ranks, reach, symbols
 from amplint.execution.averages import Averaged
 from amplint.execution.contexts import Partial, Region
@@ -106,10 +107,24 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
     if not governed:
         if name.startswith("torch."):
             return _tensor(name, args, keywords)
+        if name.rpartition(".")[2] in CLIPS and args and not any(map(_scales, (*args, *keywords.values()))):
+            return _clipped_elsewhere(run, args[0], at)
         quiet = (run.path, name) in run.program.quiet
         return symbols.call(run, Symbol(name.lstrip("."), Origin.RUN), args, keywords, at, quiet)
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     return Symbol(f"{name}({inner})", Origin.RUN, governed=True)
+
+
+def _scales(value: Value) -> bool:
+    return isinstance(value, (Scaler, Optimizer))
+
+
+def _clipped_elsewhere(run: Run, handed: Value, at: ir.Span) -> Value:
+    """A function of another module that is called like torch's clip: it clips what it is handed, in its own way."""
+    models = models_of(handed)
+    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed)
+    run.emit(Kind.CLIP, at, optimizer)
+    return Symbol("norm", Origin.DATA)
 
 
 def _tensor(name: str, args: list[Value], keywords: Keywords) -> Value:

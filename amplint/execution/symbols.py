@@ -199,6 +199,9 @@ def _method(
         return _backward(run, symbol, args, keywords, at)
     if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
         return averages.update(run, args, keywords, at)
+    if method == "step" and "losses" in keywords:
+        run.emit(Kind.OPAQUE, at)  # a schedule of torch's pipelines: it goes forward and back
+        return Symbol("output", Origin.DATA)
     role = role_of(run, symbol)
     if method == "step" and role is None and _SCHEDULER.search(_maker(owner) or symbol.name):
         run.emit(Kind.SCHEDULER_TOLD, at, scheduler=play(run, symbol, "scheduler"))  # of which too little is known

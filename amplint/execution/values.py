@@ -64,6 +64,10 @@ class Gathered(list[Value]):
     """A list that was empty at first: what is in it has been gathered one by one."""
 
 
+class Incomplete(dict[Value, Value]):
+    """A dict that may hold more than is known: something was unpacked into it."""
+
+
 @dataclass(frozen=True)
 class Gated:
     """A truth that says whether this micro-step is the boundary of a window.

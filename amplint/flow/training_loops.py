@@ -8,7 +8,7 @@ outside the loop happens once per epoch.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -77,14 +77,15 @@ class _Window:
 
 
 def understood(
-    runs: Sequence[Sequence[Event]], loops: Sequence[tuple[Site, str]]
+    runs: Sequence[Sequence[Event]], loops: Sequence[tuple[Site, str]], functions: Set[Site] = frozenset()
 ) -> tuple[list[Understood], frozenset[Site]]:
     """The training loops of some runs from one entry, and the loops whose backward is part of another one's step.
 
-    `loops` are places, each with the function around it.
+    `loops` are places, each with the function around it; those among `functions` are no loops themselves, and give way
+    to one that they are called from.
     """
     places = [place for place, _ in loops]
-    owners = [_owners(run, places) for run in runs]
+    owners = [_owners(run, places, functions) for run in runs]
     reached = {
         place for run in runs for event in run if event.kind is Kind.BACKWARD for place in _around(event, places)
     }
@@ -103,22 +104,28 @@ def _elsewhere(run: Sequence[Event], own: dict[int, Site], site: Site) -> list[E
     return [event for event in run if own.get(id(event)) not in training]
 
 
-def _richness(events: Sequence[Event]) -> tuple[bool, int]:
-    """How much of a training loop some events show: whether it steps, and how many different things happen."""
-    return any(event.kind in STEPS for event in events), len({(event.kind, event.site) for event in events})
+def _richness(events: Sequence[Event]) -> tuple[bool, bool, int]:
+    """How much of a training loop some events show: whether it goes back, whether it steps, and how many different
+    things happen."""
+    kinds = {event.kind for event in events}
+    return Kind.BACKWARD in kinds, not STEPS.isdisjoint(kinds), len({(event.kind, event.site) for event in events})
 
 
-def _owners(run: Sequence[Event], places: Sequence[Site]) -> dict[int, Site]:
-    """The loop that each event of a run is part of: the innermost one that back-propagates and steps, else that goes
-    back."""
+def _owners(run: Sequence[Event], places: Sequence[Site], functions: Set[Site]) -> dict[int, Site]:
+    """The loop that each event of a run is part of: the innermost one that back-propagates and steps, else the function
+    that does, else the innermost place."""
     around = {id(event): _around(event, places) for event in run}
     back = {place for event in run if event.kind is Kind.BACKWARD for place in around[id(event)]}
     whole = back & {place for event in run if event.kind in STEPS for place in around[id(event)]}
     return {
-        number: next((place for place in inner if place in whole), inner[0])
+        number: next((place for place in _loops_first(inner, functions) if place in whole), inner[0])
         for number, inner in around.items()
         if inner
     }
+
+
+def _loops_first(places: Sequence[Site], functions: Set[Site]) -> list[Site]:
+    return sorted(places, key=lambda place: place in functions)
 
 
 def _around(event: Event, places: Sequence[Site]) -> list[Site]:
@@ -217,9 +224,11 @@ def _divisor(events: Iterable[Event], micro_steps: int) -> str:
     """
     found = [event for event in events if event.kind is Kind.BACKWARD]
     named = {event.detail["divisor"] for event in found if "divisor" in event.detail}
+    times = [factor for event in found if "times" in event.detail for factor in event.factors]
+    named |= {factor.removeprefix("1 / ") for factor in times if factor.startswith("1 / ")}
     if named:
         return ", ".join(sorted(named))
-    if any(event.weight is None and "whole" not in event.detail for event in found) and micro_steps > 1:
+    if any(_of_unknown_weight(event) for event in found) and micro_steps > 1:
         return UNKNOWN
     odd = {str(1 / event.weight) for event in found if event.weight is not None and 0 < event.weight < 1}
     return ", ".join(sorted(odd)) or NONE
@@ -266,11 +275,11 @@ def _told(events: Iterable[Event]) -> list[str]:
 
 def _not_followed(events: Iterable[Event], micro_steps: int, path: str) -> tuple[tuple[Site, str], ...]:
     """The places where something remains unknown; where a window is one micro-step, the weight of its loss need not be
-    known."""
+    known, and neither what a framework leaves to another one, which has a configuration of its own."""
     found: dict[tuple[Site, str], None] = {}
     for event in events:
         here = _at_home(event, path)
-        if event.kind is Kind.OPAQUE:
+        if event.kind is Kind.OPAQUE and "left to" not in event.detail:
             found[here, "what this does to the gradients could not be followed"] = None
         elif event.kind is Kind.BACKWARD and micro_steps > 1 and _of_unknown_weight(event):
             found[here, "the weight of this loss could not be followed"] = None
@@ -278,8 +287,9 @@ def _not_followed(events: Iterable[Event], micro_steps: int, path: str) -> tuple
 
 
 def _of_unknown_weight(event: Event) -> bool:
-    """Whether the program may divide a loss, or not; what a model returns has nothing to do with the window."""
-    return event.weight is None and not event.detail.keys() & {"divisor", "whole"}
+    """Whether the program may divide a loss, or not; what a model returns has nothing to do with the window, and what
+    it is multiplied by is known."""
+    return event.weight is None and not event.detail.keys() & {"divisor", "whole", "times"}
 
 
 def _at_home(event: Event, path: str) -> Site:

@@ -28,6 +28,8 @@ def surroundings_of(path: str, body: tuple[ir.Stmt, ...], taught: Sequence[Diale
     packages = {name.partition(".")[0] for name in _imported(body)}
     names = _named(body) if told else set()
     shaped = {dialect.name: _shaped(dialect, body) for dialect in told if dialect.shape and _says(dialect, names)}
+    shaped |= {dialect.name: _called(dialect, body) for dialect in told if dialect.called}
+    objects = {name for dialect in told if dialect.called for name in shaped[dialect.name]}
     used = [
         dialect
         for dialect in told
@@ -35,7 +37,7 @@ def surroundings_of(path: str, body: tuple[ir.Stmt, ...], taught: Sequence[Diale
     ]
     set_so = {dialect.name: _settings(path, dialect, names) for dialect in used}
     return _together(
-        [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in used]
+        [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in used], objects
     )
 
 
@@ -67,6 +69,17 @@ def _shaped(dialect: Dialect, body: tuple[ir.Stmt, ...]) -> dict[str, str]:
     }
 
 
+def _called(dialect: Dialect, body: tuple[ir.Stmt, ...]) -> dict[str, str]:
+    """The names that are called as only objects of the framework's class are, with the loss and the optimizer first."""
+    calls = [node for statement in body for node in walk(statement) if isinstance(node, ir.Call)]
+    return {
+        last(call.func): klass
+        for klass, (part, keywords) in dialect.called.items()
+        for call in calls
+        if part in last(call.func) and len(call.args) > 1 and keywords <= {name for name, _ in call.keywords}
+    }
+
+
 def _methods_called(nodes: Iterable[object]) -> Iterator[tuple[str, str, bool]]:
     """What each method is called on, and whether it is used as a framework does: a `backward` is handed the loss."""
     for node in nodes:
@@ -78,7 +91,7 @@ def _adopting(library: ir.Library, deeds: Deeds, names: dict[str, str]) -> tuple
     return replace(library, adopts=library.adopts | names), deeds
 
 
-def _together(found: list[tuple[ir.Library, Deeds]]) -> Surroundings:
+def _together(found: list[tuple[ir.Library, Deeds]], objects: Iterable[str]) -> Surroundings:
     libraries = tuple(library for library, _ in found)
     deeds = Deeds(
         *(frozenset().union(*(getattr(done, part.name) for _, done in found)) - _TORCHES for part in fields(Deeds))
@@ -86,7 +99,7 @@ def _together(found: list[tuple[ir.Library, Deeds]]) -> Surroundings:
     nodes = [node for library in libraries for statement in library.body for node in walk(statement)]
     words = {node.name for node in nodes if isinstance(node, (ir.Function, ir.Class))}
     words |= {name.rpartition(".")[2] for library in libraries for name in library.defines}
-    return Surroundings(libraries, frozenset(words), deeds)
+    return Surroundings(libraries, frozenset(words), deeds, frozenset(objects))
 
 
 def _packages(dialect: Dialect) -> set[str]:

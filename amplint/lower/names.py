@@ -115,7 +115,8 @@ def matters(node: object, known: frozenset[str], whole: bool = False) -> set[str
             through = (
                 whole or name in _THROUGH or name in known or name.endswith(_MAKERS) or bool(_CRITERION.search(name))
             )
-            stack += [part.func, *((*part.args, *(value for _, value in part.keywords)) if through else ())]
+            handed = (*part.args, *(value for _, value in part.keywords), *part.starred)
+            stack += [part.func, *(handed if through else ())]
         else:
             stack += children(part)
     return found

@@ -26,11 +26,13 @@ _DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The frameworks that a module uses, the names in them, and what their functions do."""
+    """The frameworks that a module uses, the names in them, what their functions do, and which `objects` of theirs are
+    called."""
 
     libraries: tuple[ir.Library, ...] = ()
     words: frozenset[str] = frozenset()
     deeds: Deeds = NO_DEEDS
+    objects: frozenset[str] = frozenset()
 
 
 def program_of(
@@ -41,7 +43,7 @@ def program_of(
     every = (*body, *by_their_names(taken, body)) if taken.links else body
     usage = usage_of(every)
     objects = around.words if ".__call__" in around.deeds.acting else frozenset()  # that are called
-    deeds = deeds_of(every, usage, around.deeds, objects)
+    deeds = deeds_of(every, usage, around.deeds, objects, around.objects)
     gives = giving(every)
     words = around.words | {name.lstrip(".") for name in deeds.acting} if objects else around.words
     relevance = Relevance(every, usage, deeds, words, constants_of(taken), gives)

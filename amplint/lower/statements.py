@@ -47,11 +47,21 @@ class Statements:
         """The lowered expression."""
         return self.expressions.lower(node)
 
+    def target(self, node: cst.BaseExpression) -> ir.Expr:
+        """What is assigned to; what takes the rest (`*rest`) is a text, and those before it have their places."""
+        if not isinstance(node, (cst.Tuple, cst.List)):
+            return self.value(node)
+        parts = tuple(
+            self.expressions.text(element) if isinstance(element, cst.StarredElement) else self.target(element.value)
+            for element in node.elements
+        )
+        return ir.Display(self.span(node), "tuple" if isinstance(node, cst.Tuple) else "list", parts)
+
 
 def _assign(self: Statements, node: cst.Assign) -> Iterator[ir.Stmt]:
     value = self.value(node.value)
     for target in node.targets:
-        yield ir.Assign(self.span(node), self.value(target.target), value)
+        yield ir.Assign(self.span(node), self.target(target.target), value)
 
 
 def _annotated(self: Statements, node: cst.AnnAssign) -> Iterator[ir.Stmt]:
@@ -89,7 +99,7 @@ def _orelse(self: Statements, node: cst.For | cst.While | cst.Try) -> tuple[ir.S
 
 
 def _for(self: Statements, node: cst.For) -> Iterator[ir.Stmt]:
-    target, source = self.value(node.target), self.value(node.iter)
+    target, source = self.target(node.target), self.value(node.iter)
     yield ir.For(_head(self, node, node.iter), target, source, self.suite(node.body), _orelse(self, node))
 
 

@@ -50,8 +50,5 @@ def _held(nodes: Iterable[object]) -> Iterator[ir.Attr]:
             values = (node.value,)
         elif isinstance(node, ir.Call) and dotted(node.func) == "torch.save":
             values = node.args[:1]
-        yield from (value for value in values if _is_method(value))
-
-
-def _is_method(node: object) -> bool:
-    return isinstance(node, ir.Attr) and node.name == "state_dict" and bool(_SCALER.search(last(node.owner)))
+        attributes = (value for value in values if isinstance(value, ir.Attr) and value.name == "state_dict")
+        yield from (found for found in attributes if _SCALER.search(last(found.owner)))

@@ -240,14 +240,20 @@ class Deeds:
 NO_DEEDS = Deeds(frozenset(), frozenset(), frozenset(), frozenset(), frozenset())
 
 
-def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS, names: Collection[str] = ()) -> Deeds:
+def deeds_of(
+    body: Iterable[ir.Stmt],
+    usage: Usage,
+    others: Deeds = NO_DEEDS,
+    names: Collection[str] = (),
+    given: Collection[str] = (),
+) -> Deeds:
     """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
-    what those are called."""
+    what those are called; `given`: objects that are called and made elsewhere."""
     found = list(functions(body))
     called = [(name, reaches(function, usage.driven)) for name, function in found]
     own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
 
-    objects, aliases = _callable_objects(body, names), aliases_of(body)
+    objects, aliases = _callable_objects(body, names, given), aliases_of(body)
 
     def closure(direct: set[str]) -> frozenset[str]:
         while more := ({name for name, names in called if names & direct} | _objects(direct) | _also(direct)) - direct:
@@ -272,13 +278,14 @@ def deeds_of(body: Iterable[ir.Stmt], usage: Usage, others: Deeds = NO_DEEDS, na
         closure(changing | others.acting),
         closure(doing(usage.steps) | others.stepping),
         going_back,
-        closure(looping),
+        closure(looping | others.looping),
         closure(doing(erases) | others.zeroing),
     )
 
 
-def _callable_objects(body: Iterable[ir.Stmt], names: Collection[str]) -> set[str]:
-    """The names that are bound to objects of classes that can be called: of the module's own, or among `names`."""
+def _callable_objects(body: Iterable[ir.Stmt], names: Collection[str], given: Collection[str]) -> set[str]:
+    """The names that are bound to objects of classes that can be called: of the module's own, or among `names`; and
+    what is `given`."""
     nodes = [node for statement in body for node in walk(statement)]
     classes = {
         node.name
@@ -288,7 +295,7 @@ def _callable_objects(body: Iterable[ir.Stmt], names: Collection[str]) -> set[st
     }
     classes |= {name for name in names if name[:1].isupper()}
     made = [node for node in nodes if isinstance(node, ir.Assign) and calls(node.value) & classes]
-    bound = {name for node in made for name in binds(node.target)}
+    bound = {name for node in made for name in binds(node.target)} | set(given)
     return bound | {f".{name}" for name in bound}
 
 

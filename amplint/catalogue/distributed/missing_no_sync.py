@@ -101,7 +101,8 @@ def train(model, loader, accum_steps):
 Run forward and backward of every micro-step but the last one in `model.no_sync()`, or set
 `model.require_backward_grad_sync` before the forward. A last window that is shorter has to end outside too. Where the
 program reduces the gradients itself, it does so before the step, under the condition of the step: a sum over the ranks
-on every micro-step adds up again what it has summed before, an average is right and N times as slow. For FSDP it is a choice: there `no_sync` keeps whole gradients on every rank, which needs memory.
+on every micro-step adds up again what it has summed before, an average is right and N times as slow. For FSDP it is a
+choice: there `no_sync` keeps whole gradients on every rank, which needs memory.
 
 ## Fix
 

@@ -1,0 +1,133 @@
+"""What of a training loop is followed, though another class, another module or a framework does a part of it."""
+
+from amplint.analysis import loops_of
+from tests.flow.drawn import HEAD, only
+
+TEMPLATE = """\
+class Base:
+    def __init__(self, model, optimizer, loader):
+        self.model, self.optimizer, self.loader = model, optimizer, loader
+
+    def run_step(self, batch):
+        raise NotImplementedError
+
+    def train(self):
+        for batch in self.loader:
+            self.before_step()
+            self.run_step(batch)
+
+    def before_step(self):
+        self.optimizer.zero_grad()
+
+
+class Simple(Base):
+    def run_step(self, batch):
+        loss = self.model(batch).mean()
+        loss.backward()
+        self.optimizer.step()
+"""
+
+
+def test_a_base_class_is_played_with_a_class_that_fills_in_its_step():
+    (loop,) = loops_of(TEMPLATE, "train.py")
+    assert (loop.function, loop.drawn, loop.not_followed) == ("train", "zero_grad backward step", ())
+
+
+def test_what_stands_beside_the_call_of_a_step_belongs_to_its_loop():
+    text = HEAD + (
+        "    for x, y in loader:\n        optimizer.zero_grad()\n        step(model, x, y, criterion, optimizer)\n"
+        "        scheduler.step()\n\n\ndef step(model, x, y, criterion, optimizer):\n"
+        "    criterion(model(x), y).backward()\n    optimizer.step()\n"
+    )
+    (loop,) = loops_of(text, "train.py")
+    assert (loop.function, loop.drawn) == ("train", "zero_grad backward step scheduler")
+
+
+def test_what_comes_before_a_rest_is_known():
+    loop = only(
+        """\
+        for i, (x, y) in enumerate(loader):
+            first, second, *_ = model(x)
+            loss = (first * args.first + second * args.second) / args.accum_steps
+            loss.backward()
+            if (i + 1) % args.accum_steps == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+        """
+    )
+    assert (loop.divisor, loop.not_followed) == ("args.accum_steps", ())
+
+
+CLIPPED = HEAD.replace("import torch\n", "import torch\nfrom mine import utils\n") + (
+    "    for x, y in loader:\n        optimizer.zero_grad()\n        criterion(model(x), y).backward()\n"
+    "        utils.clip_grad_norm_({}, 1.0)\n        optimizer.step()\n"
+)
+
+
+def test_a_function_that_is_called_like_torch_s_clip_clips():
+    (loop,) = loops_of(CLIPPED.format("model.parameters()"), "train.py")
+    assert (loop.clip, loop.not_followed) == ("every step", ())
+
+
+def test_unless_it_is_handed_the_optimizer():
+    (loop,) = loops_of(CLIPPED.format("torch.optim.SGD(model.parameters())"), "train.py")
+    assert [place.row for place, _ in loop.not_followed] == [10]
+
+
+def test_a_run_that_goes_back_is_drawn_though_another_one_does_more():
+    loop = only(
+        """\
+        for x, y in loader:
+            optimizer.zero_grad()
+            if args.pipeline:
+                args.pipeline.step(x, target=y, losses=[])
+                args.scheduler.step(1)
+                scheduler.step()
+            else:
+                criterion(model(x), y).backward()
+            optimizer.step()
+        """
+    )
+    assert loop.drawn == "zero_grad backward step"
+    assert [place.row for place, _ in loop.not_followed] == [9]
+
+
+def test_what_is_left_to_deepspeed_is_not_something_that_could_not_be_followed():
+    text = (
+        "from accelerate import Accelerator\n\n\ndef train(args, model, optimizer, loader, criterion):\n"
+        "    accelerator = Accelerator(gradient_accumulation_steps=args.accum_steps)\n"
+        "    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)\n"
+        "    if args.deepspeed:\n        optimizer.param_groups[0]['lr'] = 1\n"
+        "    for x, y in loader:\n        with accelerator.accumulate(model):\n"
+        "            accelerator.backward(criterion(model(x), y))\n"
+        "            optimizer.step()\n            optimizer.zero_grad()\n"
+    )
+    (loop,) = loops_of(text, "train.py")
+    assert (loop.window, loop.not_followed) == ("args.accum_steps", ())
+
+
+def test_a_function_that_runs_an_engine_is_no_loop_itself():
+    text = (
+        "from ignite.engine import Engine\n\n\ndef main(model, optimizer, loader, criterion):\n"
+        "    def update(engine, batch):\n        optimizer.zero_grad()\n"
+        "        criterion(model(batch[0]), batch[1]).backward()\n        optimizer.step()\n\n"
+        "    trainer = Engine(update)\n    trainer.run(loader, max_epochs=3)\n\n\n"
+        "def start(trainer, loader):\n    trainer.run(loader, max_epochs=3)\n"
+    )
+    assert [(loop.function, loop.drawn) for loop in loops_of(text, "train.py")] == [
+        ("update", "zero_grad backward step")
+    ]
+
+
+def test_what_a_loss_is_multiplied_by_is_known_though_it_is_no_number():
+    loop = only(
+        """\
+        for x, y in loader:
+            for part, (px, py) in enumerate(zip(x.chunk(args.parts), y.chunk(args.parts))):
+                loss = criterion(model(px), py)
+                (loss * len(px) / len(x)).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """
+    )
+    assert (loop.divisor, loop.not_followed) == ("len(x)", ())
