@@ -216,8 +216,8 @@ def loops_of(
                 continue
             runs, complete = played.runs(at)
             executed |= {function for run in runs for function in run.executed}
-            loops, parts = understood([run.events for run in runs], places, functions)
-            inner |= parts
+            loops, within = understood([run.events for run in runs], places, functions)
+            inner |= within
             for loop in loops:
                 known = found.get(loop.site)
                 if known is None or len(loop.not_followed) < len(known.not_followed):
