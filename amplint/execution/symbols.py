@@ -195,13 +195,10 @@ def _method(
         return NoSync(owner)
     if method in ("chunk", "split"):
         return _parts(run, symbol, args)
-    if method == "backward":
+    if method == "backward" or (method == "step" and "losses" in keywords):
         return _backward(run, symbol, args, keywords, at)
     if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
         return averages.update(run, args, keywords, at)
-    if method == "step" and "losses" in keywords:
-        run.emit(Kind.OPAQUE, at)  # a schedule of torch's pipelines: it goes forward and back
-        return Symbol("output", Origin.DATA)
     role = role_of(run, symbol)
     if method == "step" and role is None and _SCHEDULER.search(_maker(owner) or symbol.name):
         run.emit(Kind.SCHEDULER_TOLD, at, scheduler=play(run, symbol, "scheduler"))  # of which too little is known
@@ -223,9 +220,13 @@ def _method(
     if method in ("parameters", "named_parameters"):
         return Parameters(text_of(symbol), Once(), symbol.wrapper)
     if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
-        partly = method == "sum" and (args or not keywords.keys().isdisjoint({"dim", "axis"}))
-        return symbol if partly else _reduced(run, symbol, method)
+        return symbol if method == "sum" and _partly(args, keywords) else _reduced(run, symbol, method)
     return None
+
+
+def _partly(args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether a sum is one over some dimensions of a tensor."""
+    return bool(args) or not keywords.keys().isdisjoint({"dim", "axis"})
 
 
 def _maker(text: str) -> str:
@@ -270,9 +271,10 @@ def sum_of(run: Run, values: list[Value]) -> Loss:
 
 
 def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
-    """`x.backward()`: a loss of its own, or a framework's backward that is handed one."""
+    """`x.backward()`: a loss of its own, or a framework's backward that is handed one, or a list for those of a
+    pipeline."""
     handed = [value for value in (*args, *keywords.values()) if isinstance(value, (Loss, Symbol)) and _lossy(value)]
-    if handed or symbol.governed:
+    if handed or symbol.governed or "losses" in keywords:
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
     run.loop_gate = None

@@ -252,7 +252,6 @@ def deeds_of(
     found = list(functions(body))
     called = [(name, reaches(function, usage.driven)) for name, function in found]
     own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
-
     objects, aliases = _callable_objects(body, names, given), aliases_of(body)
 
     def closure(direct: set[str]) -> frozenset[str]:
