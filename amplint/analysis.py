@@ -30,6 +30,7 @@ from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.passing_on import passing_on
+from amplint.lower.pipelined_losses import pipelined_losses
 from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
 from amplint.lower.renewed_scalers import renewed_scalers
@@ -38,7 +39,7 @@ from amplint.lower.sharded_models import may_hold, sharded_clips
 from amplint.lower.statements import Statements
 from amplint.lower.uncalled_states import uncalled_states
 from amplint.protocol.events import Kind, Site
-from amplint.protocol.facts import SHARDED_CLIP
+from amplint.protocol.facts import PIPELINED, SHARDED_CLIP
 from amplint.protocol.scene import Scene
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
 from amplint.source.parse import parse
@@ -277,14 +278,14 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
         *uncalled_states(filename, body),
         *renewed_scalers(filename, body),
     )
-    every = (*facts_of(filename, body), *saved, *replaced_scalers(filename, body))
+    every = (*facts_of(filename, body), *saved, *replaced_scalers(filename, body), *pipelined_losses(filename, body))
     others = neighbours_of(filename, body).bodies.values() if may_hold(body) else None
     clips = () if others is None else sharded_clips(filename, body, others)
     for fact in sorted((*every, *clips), key=lambda fact: fact.site):
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
-                sure = rule.remedy is not None and fact.called != SHARDED_CLIP  # in some runs, perhaps
+                sure = rule.remedy is not None and fact.called not in (PIPELINED, SHARDED_CLIP)  # in some runs, perhaps
                 scene = Scene(words=tuple(words.items())) if sure else None
                 yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words, scene=scene)
                 said |= {rule.id} if rule.once else set()

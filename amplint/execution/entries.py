@@ -208,10 +208,10 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     klass = scope.names.get(entry.klass)
     if not isinstance(klass, Class):
         return Function(entry.function, scope)
+    own = klass.attributes.get(entry.function.name)
     klass = _concrete(scope, klass)
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
     instance = calls.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
-    found = attributes.read(run, klass, entry.function.name)
-    function = found if isinstance(found, Function) else Function(entry.function, scope, klass)
+    function = own if isinstance(own, Function) else Function(entry.function, scope, klass)
     return function if _static(entry.function) else Method(function, instance)

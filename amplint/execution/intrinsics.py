@@ -191,6 +191,11 @@ def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return run.objects.setdefault(("shared", args[0]), args[1])
 
 
+def _zeroes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`zeroes()`: whether the user's program zeroes gradients anywhere."""
+    return any("zero_grad" in used for used in run.program.usage.values())
+
+
 INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     "acts": _acts,
     "among": _among,
@@ -216,4 +221,5 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "twin": _twin,
     "unknown": _unknown,
     "unscale_all": _unscale_all,
+    "zeroes": _zeroes,
 }

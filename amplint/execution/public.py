@@ -107,7 +107,7 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
     if not governed:
         if name.startswith("torch."):
             return _tensor(name, args, keywords)
-        if name.rpartition(".")[2] in CLIPS and args and not any(map(_scales, (*args, *keywords.values()))):
+        if name.rpartition(".")[2] in CLIPS and args and not _holds_a_part(run, [*args, *keywords.values()]):
             return _clipped_elsewhere(run, args[0], at)
         quiet = (run.path, name) in run.program.quiet
         return symbols.call(run, Symbol(name.lstrip("."), Origin.RUN), args, keywords, at, quiet)
@@ -115,8 +115,12 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
     return Symbol(f"{name}({inner})", Origin.RUN, governed=True)
 
 
-def _scales(value: Value) -> bool:
-    return isinstance(value, (Scaler, Optimizer))
+def _holds_a_part(run: Run, values: list[Value]) -> bool:
+    """Whether a scaler or an optimizer is among some values: whoever is handed one may do more than its name says."""
+    roles = [symbols.role_of(run, value) for value in values if isinstance(value, Symbol)]
+    return (
+        any(isinstance(value, (Scaler, Optimizer)) for value in values) or {"scaler", "optimizer"} & set(roles) != set()
+    )
 
 
 def _clipped_elsewhere(run: Run, handed: Value, at: ir.Span) -> Value:

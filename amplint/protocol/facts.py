@@ -17,7 +17,8 @@ class Public:
 SAVED, LOADED = "an optimizer's state is saved", "an optimizer's state is loaded"
 REPLACED = "a sharded scaler is replaced by a plain one"
 SHARDED_CLIP = "a sharded model is clipped by the norm of its shards"
-"""Facts about what is saved, loaded, replaced and clipped go by these instead of the name of what is called."""
+PIPELINED = "the losses of a pipeline are divided after its backward"
+"""Facts about what is saved, loaded, replaced, clipped and divided go by these and not by the name of a call."""
 
 IN_A_LOOP = "in a framework's loop"
 """How a fact about a method is used that a framework calls from a loop of its own; `called` says what it does there."""
