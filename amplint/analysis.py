@@ -24,7 +24,7 @@ from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
 from amplint.flow.home import brought_home
 from amplint.flow.judge import Breach, Trace, judge
-from amplint.flow.loop_places import extent, loop_places
+from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
@@ -227,8 +227,8 @@ def loops_of(
     whole = [loop for site, loop in found.items() if site not in parts]
     lost = [
         Understood(site, function, not_followed=((site, "no run of this program reached its backward"),))
-        for site, function in places
-        if site not in found and site not in inner
+        for (node, function), (site, _) in zip(placed, places, strict=True)
+        if site not in found and site not in inner and (site not in functions or goes_back_itself(node))
     ]
     return [_loop(filename, loop) for loop in sorted([*whole, *lost], key=lambda loop: loop.site)]
 

@@ -23,6 +23,13 @@ def loop_places(body: tuple[ir.Stmt, ...]) -> list[Placed]:
     return list(_in_body(body, "")) + [placed for function in _functions(body) for placed in _in_function(function)]
 
 
+def goes_back_itself(node: ir.Stmt) -> bool:
+    """Whether a loss is back-propagated in a statement, and not only by what it calls."""
+    if isinstance(node, ir.Do) and isinstance(node.value, ir.Call) and isinstance(node.value.func, ir.Attr):
+        return node.value.func.name == "backward"
+    return any(map(goes_back_itself, _inside(node)))
+
+
 def _functions(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Function]:
     for node in body:
         if isinstance(node, ir.Function):

@@ -277,7 +277,7 @@ def deeds_of(
         closure(changing | others.acting),
         closure(doing(usage.steps) | others.stepping),
         going_back,
-        closure(looping | others.looping),
+        closure(looping),
         closure(doing(erases) | others.zeroing),
     )
 
