@@ -33,7 +33,10 @@ class Runs(Protocol):
 
 class PutOff:
     """What waits to be entered: how many periods have passed whole, what the calls of the present one enter, and the
-    values, each with the number of its period. `present` yields what was not entered of the present period."""
+    values, each with the number of its period.
+
+    `whole` yields what the calls of a period enter, `present` what was not entered of the present one.
+    """
 
     def __init__(self, measures: Runs, numbers: Repeated, course: Course) -> None:
         self._measures, self._numbers = measures, numbers
@@ -41,6 +44,7 @@ class PutOff:
         self._values: list[tuple[Account, str, float | None, int]] = []
         self._periods = 0
         self._begun = False
+        self.whole: Callable[[], Iterable[Entry]] = tuple
         self.present: Callable[[], Iterable[Entry]] = tuple
 
     def value(self, account: Account, name: str, value: float | None) -> None:
@@ -50,7 +54,7 @@ class PutOff:
     def over(self) -> None:
         """The present period is over: counted, unless it was begun to be entered."""
         if self._begun:
-            self._enter()
+            self._present()
             self._begun = False
         else:
             self._periods += 1
@@ -61,16 +65,19 @@ class PutOff:
         self._begun = False
 
     def enter(self) -> None:
-        """Enters everything until now."""
+        """Enters everything until now. The last of the whole periods is entered as if it were the only one, so that the
+        rules about numbers are asked."""
         if self._values or self._periods:
             values, self._values = self._values, []
             periods, self._periods = self._periods, 0
             self._measures.run(self._enter_values, values)
-            if periods:
-                self._measures.run(self._numbers.repeated, periods)
-        self._enter()
+            if periods > 1:
+                self._measures.run(self._numbers.repeated, periods - 1)
+            for function, *args in self.whole() if periods else ():
+                self._measures.run(function, *args)
+        self._present()
 
-    def _enter(self) -> None:
+    def _present(self) -> None:
         for function, *args in self.present():
             self._begun = True
             self._measures.run(function, *args)

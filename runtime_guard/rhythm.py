@@ -122,7 +122,8 @@ class Rhythm:
         self._thread = self._entered = 0
         self._passed: list[tuple[int, float]] = []
         self._order: list[tuple[Call, bool]] = []
-        course.left, course.pending, put_off.present = self.leave, self._goes_on, self._present
+        course.left, course.pending = self.leave, self._goes_on
+        put_off.whole, put_off.present = self._of_a_period, self._present
 
     def before(self, listener: Hears, args: Any, kwargs: Any) -> Any:
         """The token of a call: compared with the one that is expected, or heard."""
@@ -200,6 +201,11 @@ class Rhythm:
         passed, told, self._told = self._passed, self._told, len(self._passed)
         for events, at in passed[told:]:
             self.course.go_on(events, at)
+
+    def _of_a_period(self) -> Iterator[Entry]:
+        """What a period enters."""
+        for call, over in self._order:
+            yield from call.again.enters(call.known, over)
 
     def _present(self) -> Iterator[Entry]:
         """What was not entered yet of the present period."""
