@@ -156,6 +156,11 @@ class Rename:
 
 
 @dataclass(frozen=True)
+class EnterBoth:
+    """The call at the finding is a context that an `and` loses: it has to stand apart by a comma."""
+
+
+@dataclass(frozen=True)
 class AddArgument:
     """A keyword argument that the call at the finding lacks, as `name=value`."""
 
@@ -181,8 +186,12 @@ Action = (
     | ByModel
     | Rename
     | AddArgument
+    | EnterBoth
 )
 
+
+SKIPPED = ("scheduler-on-skipped-step",)
+"""What can be told only of a program whose steps go through a scaler, which skips some."""
 
 TAILS = ("dropped-tail-window", "misnormalized-tail-window")
 """Warnings about what is left over of an epoch, which only a program whose windows are whole can be given."""
@@ -194,7 +203,7 @@ class Remedy:
 
     `message` says what is written, in the imperative; it may quote the `{names}` of the rule's words. `reveals`: rules
     that may warn of the mended program though they did not before: it has whole windows for the first time, where the
-    user's own gate closes them, and what is left over of the epoch is outside of them.
+    user's own gate closes them, and what is left over of the epoch is outside of them; or a scaler skips its steps.
     """
 
     safety: Safety
@@ -203,9 +212,9 @@ class Remedy:
     reveals: tuple[str, ...] = ()
 
 
-def safe(message: str, *ways: Action | tuple[Action, ...]) -> Remedy:
+def safe(message: str, *ways: Action | tuple[Action, ...], reveals: tuple[str, ...] = ()) -> Remedy:
     """A remedy that changes no correct program."""
-    return Remedy(Safety.SAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways))
+    return Remedy(Safety.SAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways), reveals)
 
 
 def unsafe(message: str, *ways: Action | tuple[Action, ...], reveals: tuple[str, ...] = ()) -> Remedy:

@@ -165,6 +165,18 @@ class Code:
             found += child.body if isinstance(child, cst.SimpleStatementLine) else [child]
         return found
 
+    def beside(self, node: cst.CSTNode) -> Iterator[range]:
+        """The rows, from 0, of the branches that are not taken where a node is reached, up to the loop around it."""
+        for above in self.above(node):
+            if isinstance(above, cst.For | cst.While | cst.FunctionDef):
+                return
+            if not isinstance(above, cst.If) or self.inside(node, above.test):
+                continue
+            for branch in (above.body, above.orelse):
+                if branch is not None and not self.inside(node, branch):
+                    first, last = self.span(branch)
+                    yield range(self.row(first), self.row(last) + 1)
+
     def inside(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
         """Whether a node is another one or stands in it."""
         return node is outer or any(one is outer for one in self.above(node))

@@ -20,7 +20,27 @@ def before(code: Code, anchor: Statement, lines: list[str]) -> Change:
     row = _first_row(code, code.row(start))
     margin, end = code.margin(code.row(start)), code.line_end(row)
     at = code.starts[row]
-    return Change(at, at, "".join(f"{margin}{line}{end}" for line in lines))
+    return Change(at, at, "".join(f"{margin}{line}{end}" for line in _as_its_else(code, anchor, row, lines)))
+
+
+def _as_its_else(code: Code, anchor: Statement, row: int, lines: list[str]) -> list[str]:
+    """Lines that go to a row, as the `else` of the `if` right above it if they stand under the opposite condition."""
+    block = code.block(anchor)
+    above = block[block.index(anchor) - 1]
+    if not isinstance(above, cst.If) or above.orelse is not None or code.row(code.span(above)[1]) != row - 1:
+        return lines
+    test, opposite = above.test, f"not {code.source(above.test)}"
+    if isinstance(above.test, cst.UnaryOperation) and isinstance(above.test.operator, cst.Not):
+        test, opposite = above.test.expression, code.source(above.test.expression)
+    is_else = isinstance(test, cst.Name | cst.Attribute) and lines[0] == f"if {opposite}:" and _only_calls(above)
+    return ["else:", *lines[1:]] if is_else else lines
+
+
+def _only_calls(node: cst.CSTNode) -> bool:
+    """Whether a statement and those in it do nothing but call, and bind nothing that a condition may hang on."""
+    if isinstance(node, Statement) and not isinstance(node, cst.Expr | cst.If):
+        return False
+    return all(map(_only_calls, node.children))
 
 
 def after(code: Code, anchor: Statement, lines: list[str]) -> Change:

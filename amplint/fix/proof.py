@@ -3,8 +3,9 @@
 The findings of the copy are compared with those of the text rule by rule: that of the fix has to be one fewer, and no
 other one may be there. A mistake that another one makes superfluous to tell is not told with it (`Rule.hides`), and is
 uncovered when that one is mended: it is not new if the text as it was, judged without any such hiding, has it too; a
-fix that uncovers nothing goes first, and a later pass mends what was uncovered. There is one exception: a fix that
-gathers micro-steps into windows (`Remedy.reveals`) may bring a warning about what is left over of the epoch.
+fix that uncovers nothing goes first, and a later pass mends what was uncovered: where it could not, and an error would
+be left, the fix is not proved. There is one exception: a fix that gathers micro-steps into windows, or has them go
+through a scaler (`Remedy.reveals`), may bring a warning about what can be told only of those.
 
 The files that import it are judged with the copy in its place, and may be told nothing new either. A copy that is told
 less because less of it is understood proves nothing: no training loop may be followed less far than
@@ -19,13 +20,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from amplint.catalogue.remedy import Remedy
+from amplint.catalogue.remedy import Divide, Remedy
 from amplint.catalogue.rule import Rule
 from amplint.findings import Edit, Finding, Fix, TrainingLoop
 from amplint.fix.code import Change, Code, applied, in_order
 from amplint.fix.documents import Unwritable, edited
 from amplint.fix.importers import Counts, Importers, counted
-from amplint.fix.remedies import ways
+from amplint.fix.remedies import site_of, ways
 from amplint.source.languages import script_of
 from amplint.source.reading import Unparsable, Unreadable
 from amplint.source.script import Script
@@ -89,8 +90,9 @@ class Reader:
 class Prover:
     """Finds the fixes of one state of a file."""
 
-    def __init__(self, document: Document, reader: Reader, rules: Mapping[str, Rule]) -> None:
-        self.document, self.reader, self.rules = document, reader, rules
+    def __init__(self, document: Document, reader: Reader, rules: Mapping[str, Rule], further: bool = False) -> None:
+        """`further`: the file is one that fixes have led to, and what they uncover is looked at in the end."""
+        self.document, self.reader, self.rules, self.further = document, reader, rules, further
         self.code: Code | None = None
         self.loops: list[TrainingLoop] | None = None
         self.beneath: Counts | None = None
@@ -102,12 +104,25 @@ class Prover:
             return None
         found: list[Proved] = []
         self.code = self.code or Code(self.document.script.text)
-        for changes in ways(self.code, finding, rule.remedy):
+        for changes in ways(self.code, finding, rule.remedy, self.document.findings):
             tried = self._tried(finding, rule.remedy, changes)
             found += [tried] if tried is not None else []
             if tried is not None and tried.after is not None and not tried.uncovers:
                 return tried
-        return next((one for one in found if one.after is not None), found[0] if found else None)
+        return next((one for one in found if one.after is not None and self._leads_on(one, rule)), _shown(found))
+
+    def _leads_on(self, proved: Proved, rule: Rule) -> bool:
+        """Whether the errors that a fix uncovers are mended, too, by further fixes."""
+        assert proved.after is not None
+        before = self.document.findings
+        if self.further or not _errors(uncovered(before, proved.after.findings, rule.id)):
+            return True
+
+        def visible(script: Script, findings: Sequence[Finding]) -> list[Finding]:
+            return list(findings)
+
+        end, _ = fixed(proved.after, visible, self.reader, self.rules, lambda safety: True, further=True)
+        return not _errors(uncovered(before, end.findings, rule.id))
 
     def _tried(self, finding: Finding, remedy: Remedy, changes: list[Change]) -> Proved | None:
         """A fix as it comes out; None where the file cannot be changed that way."""
@@ -135,6 +150,8 @@ class Prover:
         new = uncovered(before.findings, after.findings, finding.code)
         if new is None or not self._were_there(new, remedy.reveals) or not self._follows(after):
             return shown
+        if _divides(remedy) and self._has_an_unknown_twin(finding):
+            return shown
         if self.reader.importers.are_told_more(before.filename, before.data, after.data):
             return shown
         return Proved(Fix(remedy.safety.value, message, edits), after, bool(new))
@@ -151,6 +168,27 @@ class Prover:
         if self.loops is None:
             self.loops = self.reader.loops(before.script.text, before.filename)
         return as_far(self.loops, self.reader.loops(after.script.text, after.filename))
+
+    def _has_an_unknown_twin(self, finding: Finding) -> bool:
+        """Whether another branch of an `if` that a backward stands in does what is not understood, perhaps the same."""
+        assert self.code is not None
+        unknown = {place.row - 1 for loop in self.loops or () for place, _ in loop.not_followed}
+        node = self.code.at(site_of(finding))
+        return node is not None and any(unknown.intersection(rows) for rows in self.code.beside(node))
+
+
+def _errors(counts: Counts | None) -> bool:
+    """Whether there are errors among the findings; None stands for one that has come back."""
+    return counts is None or any(serious for _, serious in counts)
+
+
+def _shown(found: Sequence[Proved]) -> Proved | None:
+    """What is shown to a person where nothing is proved."""
+    return replace(found[0], fix=replace(found[0].fix, applicability=DISPLAY), after=None) if found else None
+
+
+def _divides(remedy: Remedy) -> bool:
+    return any(isinstance(action, Divide) for way in remedy.ways for action in way)
 
 
 def as_far(before: Sequence[TrainingLoop], after: Sequence[TrainingLoop]) -> bool:
@@ -214,6 +252,7 @@ def fixed(
     reader: Reader,
     rules: Mapping[str, Rule],
     applicable: Callable[[str], bool],
+    further: bool = False,
 ) -> tuple[Document, list[Finding]]:
     """The file after all fixes that may be made, one after the other, and the findings that they mended. Raises Broken.
 
@@ -224,7 +263,7 @@ def fixed(
     waiting: set[Known] = set()
     again = False
     while len(mended) < MOST_MENDED:
-        prover = Prover(document, reader, rules)
+        prover = Prover(document, reader, rules, further)
         for finding, known in _told_apart(document, visible(document.script, document.findings)):
             remedy = rules[finding.code].remedy if finding.code in rules else None
             if known in waiting or remedy is None or not applicable(remedy.safety.value):

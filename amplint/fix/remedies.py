@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice, product
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, product, takewhile
 from typing import Any
 
 import libcst as cst
@@ -25,17 +25,22 @@ MOST_TRIED = 6  # ways of one remedy; each costs an analysis
 _OF_SCALER = frozenset({Kind.UNSCALE, Kind.UPDATE})
 
 
-def ways(code: Code, finding: Finding, remedy: Remedy) -> Iterator[Changes]:
-    """The changes of every way of a remedy that can be written here."""
+def ways(code: Code, finding: Finding, remedy: Remedy, findings: Sequence[Finding] = ()) -> Iterator[Changes]:
+    """The changes of every way of a remedy that can be written here. `findings`: all that is told of the file."""
     if finding.scene is None:
         return
-    place = finding.place
-    site = Site(finding.filename, place.row, place.column, place.end_row, place.end_column)
-    stage = Stage(code, finding.filename, finding.scene, site)
+    others = tuple(site_of(one) for one in findings if one.code == finding.code and one is not finding)
+    stage = Stage(code, finding.filename, finding.scene, site_of(finding), others)
     for way in remedy.ways:
         parts = [list(islice(_DOING[type(action)](stage, action), MOST_TRIED)) for action in way]
         for chosen in islice(product(*parts), MOST_TRIED):
             yield [change for changes in chosen for change in changes]
+
+
+def site_of(finding: Finding) -> Site:
+    """Where a finding stands."""
+    place = finding.place
+    return Site(finding.filename, place.row, place.column, place.end_row, place.end_column)
 
 
 # --- events that are missing -----------------------------------------------------------------------------------------
@@ -86,10 +91,10 @@ def _last_alike(stage: Stage, kind: Kind, anchor: Statement) -> Statement:
 
 def _under_its_condition(stage: Stage, kind: Kind, anchor: Statement, sentence: str) -> list[str]:
     """What is said to a scaler, under the condition under which the scaler steps; empty if that is not to be had."""
-    step = stage.event(Kind.SCALER_STEP)
-    if kind not in _OF_SCALER or step is None:
+    scaled = stage.scaled(anchor)
+    if kind not in _OF_SCALER or scaled is None:
         return [sentence]
-    condition = stage.condition(step, stage.node(step), anchor)
+    condition = stage.condition(*scaled, anchor)
     return [] if condition is None else _conditional(stage, condition, [sentence])
 
 
@@ -108,11 +113,60 @@ def _beside(stage: Stage, anchor: Statement, lines: list[str], before: bool) -> 
 
 
 def _move(stage: Stage, action: Move) -> Iterator[Changes]:
-    event = stage.event(action.before or action.after)
+    """The event moved, with those next to it that are as wrong; else alone."""
     moved = [found for kind in (action.what, *action.along) if (found := _statement(stage, kind)) is not None]
-    if event is None or not moved or _statement(stage, action.what) is None:
+    first = _statement(stage, action.what)
+    if first is None:
         return
-    moved.sort(key=lambda one: stage.code.span(one)[0])
+    alike, branches = _alike(stage, first), _every_branch(stage, first)
+    several = [[branches]] if branches is not None else []
+    several += [[*alike, *moved[1:]]] if len(alike) > 1 else []
+    for one in [*several, moved]:
+        yield from _moved(stage, action, one)
+
+
+def _is_as_wrong(stage: Stage, statement: cst.CSTNode) -> bool:
+    """Whether a statement is a call of which the rule says the same."""
+    calls = [stage.code.at(site) for site in (stage.site, *stage.others)]
+    return isinstance(statement, cst.Expr) and any(statement.value is call for call in calls)
+
+
+def _every_branch(stage: Stage, statement: Statement) -> Statement | None:
+    """The `if` of which every branch does what is as wrong, and nothing else."""
+    above = next((one for one in stage.code.above(statement) if isinstance(one, cst.If)), None)
+    outer = stage.code.statement(above) if above is not None else None
+    if not isinstance(outer, cst.If) or above is None or not isinstance(_last_branch(outer), cst.Else):
+        return None
+    inner = [one for one in _nodes(outer) if isinstance(one, Statement) and not isinstance(one, cst.If)]
+    all_wrong = all(_is_as_wrong(stage, one) or _is_text(one) for one in inner)
+    return outer if all_wrong and sum(_is_as_wrong(stage, one) for one in inner) > 1 else None
+
+
+def _last_branch(node: cst.If) -> cst.CSTNode | None:
+    while isinstance(node.orelse, cst.If):
+        node = node.orelse
+    return node.orelse
+
+
+def _is_text(statement: cst.CSTNode) -> bool:
+    """Whether a statement is a string, with which somebody comments on what follows."""
+    return isinstance(statement, cst.Expr) and isinstance(statement.value, cst.SimpleString | cst.ConcatenatedString)
+
+
+def _alike(stage: Stage, statement: Statement) -> list[Statement]:
+    """The statements in a row around one of which the rule says the same: they do it to other objects."""
+    block = stage.code.block(statement)
+    told = [one is statement or _is_as_wrong(stage, one) for one in block]
+    at = block.index(statement)
+    first = at - len(list(takewhile(bool, reversed(told[:at]))))
+    return [one for one, _ in takewhile(lambda pair: pair[1], zip(block[first:], told[first:], strict=True))]
+
+
+def _moved(stage: Stage, action: Move, moved: list[Statement]) -> Iterator[Changes]:
+    event = stage.event(action.before or action.after)
+    if event is None:
+        return
+    moved = sorted(moved, key=lambda one: stage.code.span(one)[0])
     anchor = stage.anchor(event, [] if action.inside else list(moved), twins=not action.inside)
     if action.inside:
         anchor = stage.code.statement(node) if (node := stage.node(event)) is not None else None
@@ -120,7 +174,7 @@ def _move(stage: Stage, action: Move) -> Iterator[Changes]:
         return
     alone = list(dict.fromkeys(moved))
     moved = layout.together(stage.code, alone)
-    if any(stage.code.inside(anchor, one) for one in moved):
+    if any(stage.code.inside(anchor, one) or _is_commented_on(stage.code, one) for one in moved):
         return
     if any(_is_read_elsewhere(stage.code, one, anchor) for one in moved):
         return
@@ -138,11 +192,19 @@ def _move(stage: Stage, action: Move) -> Iterator[Changes]:
     conditions = {condition or "" for condition in every}
     if len(conditions) == 1:
         gates = [one for one in moved if stage.is_gate(one, gated) or stage.counts(one)]
-        lines = [line for one in taken if one is not None for line in one[1]]
-        if gates:  # it comes under another gate, or under none
-            lines = [line for one in alone for line in layout.lines_of(stage.code, one)]
-        lines = _conditional(stage, conditions.pop(), lines)
-        yield [*(one[0] for one in taken if one is not None), _beside(stage, anchor, lines, bool(action.before))]
+        bare = [line for one in alone for line in layout.lines_of(stage.code, one)]
+        whole = [line for one in taken if one is not None for line in one[1]]
+        condition = conditions.pop()
+        for lines in [bare, whole] if gates else [whole]:  # another gate will do, or none; or it keeps its own
+            made = _beside(stage, anchor, _conditional(stage, condition, lines), bool(action.before))
+            yield [*(one[0] for one in taken if one is not None), made]
+
+
+def _is_commented_on(code: Code, statement: Statement) -> bool:
+    """Whether a string stands above a statement, which would be left without what it comments on."""
+    block = code.block(statement)
+    at = block.index(statement)
+    return at > 0 and _is_text(block[at - 1]) and (at > 1 or not isinstance(code.function(statement), cst.FunctionDef))
 
 
 def _is_read_elsewhere(code: Code, moved: Statement, anchor: Statement) -> bool:

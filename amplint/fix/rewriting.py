@@ -17,6 +17,7 @@ from amplint.catalogue.remedy import (
     Detach,
     Divide,
     DropArgument,
+    EnterBoth,
     Respell,
     Through,
     Undivide,
@@ -26,7 +27,7 @@ from amplint.fix import layout
 from amplint.fix.code import Change, Code
 from amplint.fix.sentences import read, written
 from amplint.fix.stage import Stage, remainders
-from amplint.protocol.events import Event, Kind
+from amplint.protocol.events import Kind
 
 Changes = list[Change]
 _SIMPLE = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.Integer)
@@ -51,13 +52,8 @@ def _respell(stage: Stage, action: Respell) -> Iterator[Changes]:
 
 def _condition_of_scaler(stage: Stage, node: cst.CSTNode) -> str | None:
     """The condition under which the scaler is used, and a call is not: without it, it may not be there at all."""
-    for event in (stage.event(Kind.SCALER_STEP), stage.event(Kind.BACKWARD)):
-        other = stage.node(event) if event is not None else None
-        if event is None or other is None or other is node or "scaler" not in read(event.kind, other):
-            continue
-        if stage.code.function(other) is stage.code.function(node):
-            return stage.condition(event, other, node)
-    return ""
+    scaled = stage.scaled(node)
+    return "" if scaled is None else stage.condition(*scaled, node)
 
 
 def _as_twins(stage: Stage, statement: cst.Expr, condition: str, sentence: str) -> Iterator[Changes]:
@@ -87,7 +83,7 @@ def _divide(stage: Stage, action: Divide) -> Iterator[Changes]:
         return
     loss = _loss_of(node)
     if loss is not None:
-        for length in _lengths(stage, event, node):
+        for length in _lengths(stage, node):
             yield [_divided(stage.code, loss, length)]
 
 
@@ -113,24 +109,40 @@ def _divided(code: Code, loss: cst.BaseExpression, length: str) -> Change:
     return Change(start, end, f"({quotient})" if isinstance(above, cst.Attribute) and not loss.lpar else quotient)
 
 
-def _lengths(stage: Stage, event: Event, near: cst.CSTNode) -> Iterator[str]:
-    """How the window's length can be written at a node: as the gate of its function does, else as the message says."""
+def _lengths(stage: Stage, near: cst.CSTNode) -> Iterator[str]:
+    """How the window's length can be written at a node: as its gate does, else as the message says.
+
+    What another gate of the function asks for is tried only where what the message says cannot be written there.
+    """
     said = dict(stage.scene.words).get("n", "")
-    code, seen = stage.code, set()
+    gates = list(dict.fromkeys(_gated_by(stage, near)))
+    named = [text for text in gates if text.split(".")[-1] == said.split(".")[-1]]
+    spelled = _spelled(stage.code, said, near)
+    if named or spelled:
+        yield from named or sorted(spelled)[: len(spelled) == 1]
+    else:
+        yield from [*gates, said] if said.isdecimal() and said not in gates else gates
+
+
+def _spelled(code: Code, name: str, near: cst.CSTNode) -> set[str]:
+    """How a name, or an attribute of that name, is written in the function of a node."""
+    words = [one for one in _all(code.function(near)) if isinstance(one, cst.Name | cst.Attribute)]
+    labels = {id(one.attr) for one in words if isinstance(one, cst.Attribute)}
+    written = {code.source(one) for one in words if id(one) not in labels}
+    return {text for text in written if text == name or text.endswith(f".{name}")}
+
+
+def _gated_by(stage: Stage, near: cst.CSTNode) -> Iterator[str]:
+    """The lengths of the windows that the gates of a node's function ask for."""
+    code = stage.code
     for one in stage.scene.events:
         gate = one.gate.site if one.gate is not None and one.gate.site.path == stage.path else None
         test = code.at(gate) if gate is not None else None
         if test is None or code.function(test) is not code.function(near):
             continue
         for remainder in remainders(test.test if isinstance(test, cst.If) else test):
-            right = remainder.right
-            text = code.source(right)
-            text = text if isinstance(right, _SIMPLE) else f"({text})"
-            if text not in seen:
-                seen.add(text)
-                yield text
-    if said not in seen and (said.isdecimal() or re.search(rf"(?<![\w.]){re.escape(said)}\b", code.text)):
-        yield said
+            text = code.source(remainder.right)
+            yield text if isinstance(remainder.right, _SIMPLE) else f"({text})"
 
 
 def _undivide(stage: Stage, action: Undivide) -> Iterator[Changes]:
@@ -170,9 +182,12 @@ def _last(code: Code, division: cst.BinaryOperation | cst.AugAssign) -> str:
 
 
 def _is_of_a_loss(code: Code, division: cst.BinaryOperation | cst.AugAssign) -> bool:
-    """Whether it is a loss by its name that is divided."""
-    divided = division.left if isinstance(division, cst.BinaryOperation) else division.target
-    return re.search(r"(?i)loss", code.source(divided)) is not None
+    """Whether it is a loss by its name that is divided, or becomes one."""
+    divided = [division.left if isinstance(division, cst.BinaryOperation) else division.target]
+    statement = code.statement(division)
+    if isinstance(statement, cst.Assign) and statement.value is division:
+        divided += [one.target for one in statement.targets]
+    return any(re.search(r"(?i)loss", code.source(one)) for one in divided)
 
 
 def _changes_itself(statement: cst.Assign, division: cst.CSTNode) -> bool:
@@ -267,6 +282,16 @@ def _add_argument(stage: Stage, action: AddArgument) -> Iterator[Changes]:
         return
     at = stage.code.span(call.args[0])[0] if call.args else stage.code.span(call)[1] - 1
     yield [Change(at, at, f"{action.argument}, " if call.args else action.argument)]
+
+
+def _enter_both(stage: Stage, action: EnterBoth) -> Iterator[Changes]:
+    """`with autocast() and no_grad():` as `with autocast(), no_grad():`."""
+    code, call = stage.code, stage.code.at(stage.site)
+    both = code.parents.get(call) if call is not None else None
+    if not isinstance(both, cst.BooleanOperation) or both.left is not call or both.lpar:
+        return
+    if isinstance(both.operator, cst.And) and isinstance(code.parents[both], cst.WithItem):
+        yield [Change(code.outer(both.left)[1], code.outer(both.right)[0], ", ")]
 
 
 def _unwrap(stage: Stage, action: Unwrap) -> Iterator[Changes]:
@@ -367,6 +392,7 @@ DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
     CountFromOne: _count_from_one,
     AddArgument: _add_argument,
     DropArgument: _drop_argument,
+    EnterBoth: _enter_both,
     Unwrap: _unwrap,
     ByModel: _by_model,
     Through: _through,

@@ -17,12 +17,16 @@ _LOOPS = (cst.For, cst.While)
 
 @dataclass(frozen=True)
 class Stage:
-    """A text, the file that it is, and what happens around a finding, which stands at `site`."""
+    """A text, the file that it is, and what happens around a finding, which stands at `site`.
+
+    `others`: where the same rule speaks too.
+    """
 
     code: Code
     path: str
     scene: Scene
     site: Site
+    others: tuple[Site, ...] = ()
 
     def event(self, kinds: tuple[Kind, ...] | Kind) -> Event | None:
         """The event of the first of the kinds that happens in this file: the finding's own, else the nearest."""
@@ -35,6 +39,16 @@ class Stage:
     def node(self, event: Event) -> cst.CSTNode | None:
         """The call that an event is."""
         return self.code.at(event.site)
+
+    def scaled(self, near: cst.CSTNode) -> tuple[Event, cst.CSTNode] | None:
+        """The step, else the backward, that is said to a scaler in the function of a node: another call than that."""
+        for event in (self.event(Kind.SCALER_STEP), self.event(Kind.BACKWARD)):
+            node = self.node(event) if event is not None else None
+            if event is None or node is None or node is near or "scaler" not in read(event.kind, node):
+                continue
+            if self.code.function(node) is self.code.function(near):
+                return event, node
+        return None
 
     def names(self, near: cst.CSTNode) -> Names:
         """What the scaler, the optimizer and the scheduler are called where a node stands, as far as that is known."""

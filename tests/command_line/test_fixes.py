@@ -255,12 +255,13 @@ def test_a_signal_waits_until_the_file_is_whole(project, write, how):
 # --- notebooks -------------------------------------------------------------------------------------------------------
 
 
-def notebook(*cells, **layout):
+def notebook(*cells, whole=False, **layout):
+    """A notebook's text; `whole`: a source is one string, else a list of lines."""
     document = {
         "cells": [
             {
                 "cell_type": "code",
-                "source": cell.splitlines(keepends=True),
+                "source": cell if whole else cell.splitlines(keepends=True),
                 "outputs": [{"text": "\u00e9"}],
                 "metadata": {},
             }
@@ -272,10 +273,15 @@ def notebook(*cells, **layout):
     return json.dumps(document, **layout)
 
 
-@pytest.mark.parametrize("layout", [{"indent": 1}, {"indent": 1, "ensure_ascii": False}, {}, {"indent": "\t"}])
-def test_only_the_lines_of_the_cell_change_in_a_notebook(amplint, project, write, layout):
+@pytest.mark.parametrize(
+    "layout", [{"indent": 1}, {"indent": 2, "ensure_ascii": False}, {}, {"indent": "\t"}, {"whole": True}]
+)
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_only_the_lines_of_the_cell_change_in_a_notebook(amplint, project, write, layout, end):
     first, second = HEAD.split("\n\n\n")
     bad, good = ([first, (second + rest).rstrip("\n")] for rest in (TAIL, UNSCALE + TAIL))
-    write({"train.ipynb": notebook(*bad, **layout)})
+    line = end or "\n"
+    write({"train.ipynb": (notebook(*bad, **layout) + end).replace("\n", line).encode()})
     assert amplint("--fix", analysis=None).code == 0
-    assert (project / "train.ipynb").read_text() == notebook(*good, **layout)
+    after = (project / "train.ipynb").read_bytes().decode()
+    assert after == (notebook(*good, **layout) + end).replace("\n", line)

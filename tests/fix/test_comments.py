@@ -46,21 +46,48 @@ WRITTEN = re.compile(
 MARK = re.compile(r"#\d+|note\(\d+\)")
 
 
+def is_plain(row: str) -> bool:
+    """Whether a row is a small statement, and nothing else."""
+    return bool(row.strip()) and "#" not in row and not re.match(r"\s*(with|if)\b", row)
+
+
+def margin_of(row: str) -> int:
+    return len(row) - len(row.lstrip())
+
+
+def joined(draw, rows: list[str]) -> list[str]:
+    """Some statements in one line with those before them, or with the `if` that they are all of."""
+    made: list[str] = []
+    for at, row in enumerate(rows):
+        before = made[-1] if made else ""
+        follows = next((margin_of(one) for one in rows[at + 1 :] if one.strip()), 0)
+        alike = is_plain(before) and margin_of(before) == margin_of(row)
+        opens = before.endswith(":") and margin_of(before) < margin_of(row) and follows < margin_of(row)
+        if is_plain(row) and (alike or opens) and draw(st.integers(0, 3)) == 0:
+            made[-1] += ("; " if alike else " ") + row.strip()
+        else:
+            made.append(row)
+    return made
+
+
 @st.composite
 def programs(draw, slip):
     """A loop with a slip, laid out at random: every comment and every line that is not ours has a number."""
     unit, end = draw(st.sampled_from(["    ", "  ", "\t"])), draw(st.sampled_from(["\n", "\r\n"]))
     rows, number = [], iter(range(1000))
     for row in body(MUTANTS[slip], NAMES).splitlines():
-        margin = row[: len(row) - len(row.lstrip())]
+        margin = row[: margin_of(row)]
         for kind in draw(st.lists(st.sampled_from(["comment", "note", "gap"]), max_size=2)):
             rows.append(
                 {"comment": f"{margin}# #{next(number)}", "note": f"{margin}note({next(number)})"}.get(kind, "")
             )
         rows.append(row + draw(st.sampled_from(["", "", f"  # #{next(number)}"])))
-    text = HEAD + "".join(f"        {row}\n" if row else "\n" for row in rows)
+    rows = joined(draw, rows)
+    head = draw(st.sampled_from([HEAD, HEAD.replace("def train", "@torch.enable_grad()\n# #1000\ndef train")]))
+    text = head + "".join(f"        {row}\n" if row else "\n" for row in rows)
     text = re.sub("^(    )+", lambda found: unit * (len(found[0]) // 4), text, flags=re.M)
-    return draw(st.sampled_from([text, text.rstrip("\n")])).replace("\n", end)
+    mark = draw(st.sampled_from(["", "\ufeff"]))
+    return mark + draw(st.sampled_from([text, text.rstrip("\n")])).replace("\n", end)
 
 
 @pytest.mark.parametrize("slip", SLIPS)
@@ -73,8 +100,9 @@ def test_nothing_is_lost_and_nothing_else_is_changed(slip):
         assert Counter(MARK.findall(mended_text)) == Counter(MARK.findall(text))
         notes = [mark for mark in MARK.findall(text) if mark.startswith("note")]
         assert [mark for mark in MARK.findall(mended_text) if mark.startswith("note")] == notes
-        new = Counter(map(said, mended_text.splitlines())) - Counter(map(said, text.splitlines()))
-        assert all(WRITTEN.fullmatch(line) for line in new if line), new
+        new = Counter(said(mended_text)) - Counter(said(text))
+        assert all(WRITTEN.fullmatch(one) for one in new), new
+        assert ("\ufeff" in mended_text) == ("\ufeff" in text)
         assert ("\r\n" in mended_text) == ("\r\n" in text)
         assert "\n" not in mended_text.replace("\r\n", "") or "\r\n" not in text
         assert not done or mended_text != text
@@ -83,6 +111,7 @@ def test_nothing_is_lost_and_nothing_else_is_changed(slip):
     holds()
 
 
-def said(line: str) -> str:
-    """What a line says, its comment and its indentation aside."""
-    return line.partition("#")[0].strip()
+def said(text: str) -> list[str]:
+    """The statements of a text, and the heads of compound ones, comments and indentation aside."""
+    rows = [re.sub(r"#.*", "", row).strip() for row in text.splitlines()]
+    return [part for row in rows for part in re.split(r"; ?|(?<=0:) ", row) if part]

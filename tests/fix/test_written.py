@@ -51,9 +51,124 @@ def train(model, loader, criterion, optimizer, accum_steps, total=0):
             optimizer.zero_grad()
     return total
 """
+TWO_BACKWARDS = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, accum_steps):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accum_steps
+        if model.sharded:
+            (loss + model.penalty).backward()
+            torch.nn.utils.clip_grad_norm_(model.parts(), 1.0)  # each part
+        else:
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+BRANCHES = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, accum_steps):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accum_steps
+        loss.backward()
+        # by the norm of all
+        if model.sharded:
+            \"""Each part has a norm.\"""
+            model.clip_grad_norm_(1.0)
+        else:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+
+        if (i + 1) % accum_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+NESTED = """\
+import torch
+
+
+class Trainer:
+    accum_steps = 1
+    interval = 4
+
+    def train(self, model, loader, criterion, optimizer):
+        batches = iter(loader)  # in windows of `accum_steps`
+        for update in range(len(loader) // self.accum_steps):
+            optimizer.zero_grad()
+            for micro in range(self.accum_steps):
+                x, y = next(batches)
+                loss = criterion(model(x), y)
+                if (update + 1) % self.interval == 0:
+                    (grads,) = torch.autograd.grad(loss, x, create_graph=True)
+                    loss = loss + grads.square().mean()
+                loss.backward()
+            optimizer.step()
+"""
+BOTH = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        with torch.autocast('cuda', torch.bfloat16) and torch.set_grad_enabled(True) as on:
+            loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+TWO_SCHEDULES = """\
+import torch
+
+
+def train(model, loader, criterion, settings):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    other = torch.optim.SGD(model.parameters(), lr=0.1)
+    first = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    second = torch.optim.lr_scheduler.ExponentialLR(other, 0.9)
+    for epoch in range(3):
+        if settings.per_epoch:
+            first.step()
+            second.step()
+        for x, y in loader:
+            optimizer.zero_grad()
+            other.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            other.step()
+"""
+BYPASSED = """\
+import torch
+
+
+def train(model, loader, criterion, settings, accum_steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=100)
+    scaler = torch.amp.GradScaler("cuda") if settings.precision == "half" else None
+    scaled = scaler is not None
+    for i, (x, y) in enumerate(loader):
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = criterion(model(x), y) / accum_steps
+        if scaled:
+            scaler.scale(loss).backward()
+        else:
+            loss.backward()
+        if (i + 1) % accum_steps == 0:
+            if settings.limit is not None:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), settings.limit)
+            optimizer.step()
+            optimizer.zero_grad()
+            scheduler.step()
+"""
 STEP = "            optimizer.step()\n"
 GATE = "        if (i + 1) % accum_steps == 0:\n"
 SCALED = "        scaler.scale(loss).backward()\n"
+
+
+CLIPPED = "        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
 
 
 def clipped(line: str) -> str:
@@ -176,6 +291,83 @@ CASES = {
         ),
         ["+             if settings.amp and settings.gpu:", "+                 scaler.unscale_(optimizer)"],
     ),
+    "what both branches do goes under another gate as two branches": (
+        TWO_BACKWARDS,
+        [
+            "-             torch.nn.utils.clip_grad_norm_(model.parts(), 1.0)  # each part",
+            "-             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+            "+             if model.sharded:",
+            "+                 torch.nn.utils.clip_grad_norm_(model.parts(), 1.0)  # each part",
+            "+             else:",
+            "+                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+        ],
+    ),
+    "fixes of one statement wait for each other, and for those around it": (
+        TORCH.replace(" / accum_steps", "")
+        .replace(SCALED, SCALED + CLIPPED)
+        .replace("scaler.step(optimizer)\n", "scheduler.step()\n            scaler.step(optimizer)\n"),
+        [
+            "-         scaler.scale(loss).backward()",
+            "-         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+            "+         scaler.scale(loss / accum_steps).backward()",
+            "-             scheduler.step()",
+            "+             scaler.unscale_(optimizer)",
+            "+             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+            "+             scheduler.step()",
+        ],
+    ),
+    "what every branch does wrong is moved with its branches": (
+        BRANCHES,
+        [
+            "-         # by the norm of all",
+            "-         if model.sharded:",
+            '-             """Each part has a norm."""',
+            "-             model.clip_grad_norm_(1.0)",
+            "-         else:",
+            "-             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+            "+             # by the norm of all",
+            "+             if model.sharded:",
+            '+                 """Each part has a norm."""',
+            "+                 model.clip_grad_norm_(1.0)",
+            "+             else:",
+            "+                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+        ],
+    ),
+    "a window that the message names is written as it is known here": (
+        NESTED,
+        ["-                 loss.backward()", "+                 (loss / self.accum_steps).backward()"],
+    ),
+    "what stands together and is as wrong is moved together": (
+        TWO_SCHEDULES,
+        [
+            "-         if settings.per_epoch:",
+            "-             first.step()",
+            "-             second.step()",
+            "+         if settings.per_epoch:",
+            "+             first.step()",
+            "+             second.step()",
+        ],
+    ),
+    "a step that goes through a scaler does so where the backward does": (
+        BYPASSED,
+        [
+            "+                 if scaled:",
+            "+                     scaler.unscale_(optimizer)",
+            "-             optimizer.step()",
+            "+             if scaled:",
+            "+                 scaler.step(optimizer)",
+            "+                 scaler.update()",
+            "+             else:",
+            "+                 optimizer.step()",
+        ],
+    ),
+    "contexts that an `and` joins are both entered": (
+        BOTH,
+        [
+            "-         with torch.autocast('cuda', torch.bfloat16) and torch.set_grad_enabled(True) as on:",
+            "+         with torch.autocast('cuda', torch.bfloat16), torch.set_grad_enabled(True) as on:",
+        ],
+    ),
 }
 
 
@@ -216,3 +408,63 @@ def test_a_region_ends_where_nothing_that_follows_needs_it_however_deep_that_sta
     assert ("backward-in-autocast" in mends) is ends
     assert ("\n        scaler.scale(loss)" in after.script.text) is ends
     assert "\n            scaler.scale(loss)" in before.script.text
+
+
+TWINS = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, wrapper, settings, accum_steps):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        if settings.amp:
+            CALL
+        else:
+            loss.backward()
+            if (i + 1) % accum_steps == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(("call", "divided"), [("wrapper(loss, optimizer)", False), ("continue", True)])
+def test_a_loss_is_not_divided_for_one_branch_where_the_other_is_not_understood(call, divided):
+    _, after, done = mended(TWINS.replace("CALL", call))
+    assert ("missing-loss-division" in done) is divided
+    assert ("(loss / accum_steps)" in after.script.text) is divided
+
+
+UNSCALED_EARLY = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, scaler, settings, accum_steps):
+    for i, (x, y) in enumerate(loader):
+        with torch.autocast("cuda", dtype=torch.float16, enabled=settings.amp):
+            loss = criterion(model(x), y) / accum_steps
+        if settings.amp:
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+        else:
+            loss.backward()
+        CLIP
+        if (i + 1) % accum_steps == 0:
+            if settings.amp:
+                scaler.step(optimizer)
+                scaler.update()
+            else:
+                optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+CLIP = "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
+READ = "norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        print(norm)"
+
+
+@pytest.mark.parametrize(("clip", "moves"), [(CLIP, True), (READ, False)])
+def test_no_error_that_was_hidden_is_left_in_the_open(clip, moves):
+    before, after, done = mended(UNSCALED_EARLY.replace("CLIP", clip))
+    assert ("repeated-unscale" in done) is moves
+    had, has = ({one.code for one in document.findings} for document in (before, after))
+    assert has <= had | {"dropped-tail-window"}

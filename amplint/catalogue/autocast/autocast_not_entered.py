@@ -12,6 +12,16 @@ but `and` gives only its second operand.
 
 ## Example
 
+Only the last of several contexts that are joined with `and` is entered; a comma enters all:
+
+```python bad static-only -- an object that is made and dropped is no event
+x, y = loader[0]
+with torch.autocast("cpu", dtype=torch.bfloat16) and torch.set_grad_enabled(True):  # expect: autocast-not-entered
+    model(x)
+```
+
+An object that is made and dropped does nothing either:
+
 ```python bad static-only -- an object that is made and dropped is no event
 for x, y in loader:
     optimizer.zero_grad()
@@ -30,14 +40,6 @@ for x, y in loader:
     optimizer.step()
 ```
 
-Only the last of several contexts that are joined with `and` is entered; a comma enters all:
-
-```python bad static-only -- an object that is made and dropped is no event
-x, y = loader[0]
-with torch.autocast("cpu", dtype=torch.bfloat16) and torch.set_grad_enabled(True):  # expect: autocast-not-entered
-    model(x)
-```
-
 ## What to do
 
 Enter it: `with torch.autocast("cuda", dtype=torch.bfloat16):`, with a comma between several contexts, or
@@ -45,7 +47,8 @@ Enter it: `with torch.autocast("cuda", dtype=torch.bfloat16):`, with a comma bet
 
 ## Fix
 
-None. Which statements belong into the region, only their author knows.
+Unsafe: puts a comma where `and` lost the context, so that what stands in the `with` begins to run in the precision that
+it names. For a context that is only made there is none: which statements belong into it, only their author knows.
 
 ## Source
 
@@ -53,6 +56,7 @@ None. Which statements belong into the region, only their author knows.
   managers or decorators"
 """
 
+from amplint.catalogue.remedy import EnterBoth, unsafe
 from amplint.catalogue.rule import Rule, Tier
 from amplint.protocol.facts import Fact
 
@@ -79,4 +83,8 @@ RULE = Rule(
     "before",
     advice="enter it with `with`; several contexts stand apart by commas, not by `and`",
     find=_dropped,
+    remedy=unsafe(
+        "enter both contexts: what stands in them begins to run in the precision of the first",
+        EnterBoth(),
+    ),
 )

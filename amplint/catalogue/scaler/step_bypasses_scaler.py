@@ -56,7 +56,7 @@ hold infinities is skipped.
 """
 
 from amplint.catalogue.amounts import at_least
-from amplint.catalogue.remedy import Insert, Respell, safe
+from amplint.catalogue.remedy import SKIPPED, Insert, Respell, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
@@ -72,5 +72,6 @@ RULE = Rule(
         "step through the scaler",
         Respell(Kind.STEP, into=Kind.SCALER_STEP),
         (Respell(Kind.STEP, into=Kind.SCALER_STEP), Insert(Kind.UPDATE, after=(Kind.STEP,))),
+        reveals=SKIPPED,
     ),
 )

@@ -64,7 +64,7 @@ gradients that have none.
 """
 
 from amplint.catalogue.amounts import at_least
-from amplint.catalogue.remedy import Respell, safe
+from amplint.catalogue.remedy import SKIPPED, Respell, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads, Stage
@@ -91,5 +91,6 @@ RULE = Rule(
     remedy=safe(
         "back-propagate the scaled loss",
         Respell(Kind.BACKWARD, into=Kind.SCALE),
+        reveals=SKIPPED,
     ),
 )
