@@ -108,7 +108,7 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
         if name.startswith("torch."):
             return _tensor(name, args, keywords)
         if name.rpartition(".")[2] in CLIPS and args and not _holds_a_part(run, [*args, *keywords.values()]):
-            return _clipped_elsewhere(run, args[0], at)
+            return _clipped_elsewhere(run, args, keywords, at)
         quiet = (run.path, name) in run.program.quiet
         return symbols.call(run, Symbol(name.lstrip("."), Origin.RUN), args, keywords, at, quiet)
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
@@ -123,11 +123,15 @@ def _holds_a_part(run: Run, values: list[Value]) -> bool:
     )
 
 
-def _clipped_elsewhere(run: Run, handed: Value, at: ir.Span) -> Value:
-    """A function of another module that is called like torch's clip: it clips what it is handed, in its own way."""
-    models = models_of(handed)
-    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed)
-    run.emit(Kind.CLIP, at, optimizer)
+def _clipped_elsewhere(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """A function of another module that is called like torch's clip: it clips what it is handed, in its own way, or
+    only measures it where it is handed no limit."""
+    models = models_of(args[0])
+    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, args[0])
+    if any(value is None for value in (*args[1:2], *keywords.values())):
+        norms.measured(run, at, optimizer)
+    else:
+        run.emit(Kind.CLIP, at, optimizer)
     return Symbol("norm", Origin.DATA)
 
 

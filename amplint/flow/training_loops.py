@@ -144,7 +144,8 @@ def _of(
 ) -> Understood:
     window = _typical(_windows(events))
     outside = Counter(_WORDS.get(event.kind) for event in run) - Counter(_WORDS.get(event.kind) for event in events)
-    cadence = {word: _cadence(word, window, outside[word] > 0) for word in _WORDS.values()}
+    inside = {_WORDS.get(event.kind) for event in events}
+    cadence = {word: _cadence(word, window, outside[word] > 0, word in inside) for word in _WORDS.values()}
     if cadence["clip"] != NONE and _clips_scaled(run, events):
         cadence["clip"] += ", on gradients that carry the loss scale"
     return Understood(
@@ -166,11 +167,12 @@ def _windows(events: Sequence[Event]) -> list[_Window]:
     windows, stepped, since = [_Window()], False, set[Site]()
     back = [event.site for event in events if event.kind is Kind.BACKWARD]
     alone = {site for site, after in pairwise(back) if site == after}  # each is all of a micro-step
+    several = len({event.optimizer for event in events if event.kind in STEPS}) > 1 and not alone
     for event in events:
         if event.kind is Kind.BACKWARD:
-            if stepped:
+            if stepped and (not several or event.site == back[0] or event.site in since):
                 windows.append(_Window(_before(windows[-1].latest, back[0] if event.site in alone else event.site)))
-            stepped = False
+                stepped = False
             if event.site == back[0] or event.site in since or not windows[-1].micro_steps:
                 windows[-1].micro_steps.append([])
                 since = set()
@@ -197,10 +199,11 @@ def _typical(windows: Sequence[_Window]) -> _Window:
     return [window for window in windows if len(window.micro_steps) == common][:2][-1]
 
 
-def _cadence(word: str, window: _Window, outside: bool) -> str:
+def _cadence(word: str, window: _Window, outside: bool, inside: bool) -> str:
+    """How often something happens; `outside`: it does outside of the loop, `inside`: in some window of it."""
     times = sum(_WORDS.get(event.kind) == word for event in window.events)
     if not times:
-        return "once per epoch" if outside else NONE
+        return "at times" if inside else "once per epoch" if outside else NONE
     if len(window.micro_steps) < 2:
         return "every step"
     with_it = sum(any(_WORDS.get(event.kind) == word for event in part) for part in window.micro_steps)

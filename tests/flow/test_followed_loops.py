@@ -131,3 +131,37 @@ def test_what_a_loss_is_multiplied_by_is_known_though_it_is_no_number():
         """
     )
     assert (loop.divisor, loop.not_followed) == ("len(x)", ())
+
+
+def test_without_a_limit_it_measures():
+    (loop,) = loops_of(CLIPPED.replace("{}, 1.0", "{}, None").format("model.parameters()"), "train.py")
+    assert (loop.clip, loop.not_followed) == ("none", ())
+
+
+def test_what_happens_in_some_windows_only_is_said():
+    loop = only(
+        """\
+        for i, (x, y) in enumerate(loader):
+            if i == 0:
+                scheduler.step(i / len(loader))
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """
+    )
+    assert (loop.scheduler, loop.drawn) == ("at times", "zero_grad backward step")
+
+
+def test_two_optimizers_that_step_one_after_the_other_are_one_window():
+    loop = only(
+        """\
+        for x, y in loader:
+            args.optimizer_d.zero_grad()
+            criterion(args.critic(x), y).backward()
+            args.optimizer_d.step()
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """
+    )
+    assert loop.drawn == "zero_grad backward step zero_grad backward step"

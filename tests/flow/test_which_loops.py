@@ -3,6 +3,9 @@
 import pytest
 
 from amplint.analysis import loops_of
+from amplint.flow.loop_places import goes_back_itself
+from amplint.lower.statements import Statements
+from amplint.source.parse import parse
 from tests.flow.drawn import HEAD, only
 
 
@@ -138,3 +141,8 @@ def test_more_combinations_than_are_tried_are_said():
 @pytest.mark.parametrize("text", ["x = 1\n", "def f(): pass\n"])
 def test_a_file_without_a_training_step_has_no_loops(text):
     assert loops_of(text, "a.py") == []
+
+
+def test_a_function_goes_back_itself_if_a_loss_is_back_propagated_in_it():
+    text = "def f():\n    for x in y:\n        loss.backward()\n    opt.step()\n\n\ndef g():\n    f()\n"
+    assert [goes_back_itself(node) for node in Statements(parse(text)).module()] == [True, False]
