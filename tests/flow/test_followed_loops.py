@@ -165,3 +165,16 @@ def test_two_optimizers_that_step_one_after_the_other_are_one_window():
         """
     )
     assert loop.drawn == "zero_grad backward step zero_grad backward step"
+
+
+def test_the_context_of_fabric_that_puts_a_reduction_off_changes_no_gradient():
+    text = (
+        "import lightning as L\n\n\ndef train(fabric: L.Fabric, args, model, optimizer, loader, criterion):\n"
+        "    for i, (x, y) in enumerate(loader):\n"
+        "        with fabric.no_backward_sync(model, enabled=((i + 1) % args.accum_iters != 0)):\n"
+        "            fabric.backward(criterion(model(x), y) / args.accum_iters)\n"
+        "        if (i + 1) % args.accum_iters == 0:\n            optimizer.step()\n"
+        "            optimizer.zero_grad()\n"
+    )
+    (loop,) = loops_of(text, "train.py")
+    assert (loop.drawn, loop.not_followed) == ("(backward) x args.accum_iters -> step update zero_grad", ())
