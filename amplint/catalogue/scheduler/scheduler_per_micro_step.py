@@ -81,11 +81,20 @@ from amplint.catalogue.amounts import at_least, runs_ahead
 from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
+from amplint.protocol.state import Moment
+
+
+def _times(moment: Moment) -> dict[str, str]:
+    """How many micro-steps the window has, where that is written."""
+    step = moment.last.get(Kind.STEP)
+    length = step.gate.length if step is not None and step.gate is not None else None
+    return {"times": f"{length or 'as many'} times"}
+
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="the scheduler steps on every micro-step, the optimizer once per window: the learning rate moves through "
-    "its schedule as many times too fast",
+    "its schedule {times} too fast",
     advice="step the scheduler where the optimizer steps",
     when=(
         Condition(
@@ -97,10 +106,11 @@ RULE = Rule(
             also=runs_ahead,
         ),
     ),
+    words=_times,
     because=((Kind.STEP, "the optimizer last stepped here"),),
     hides=("scheduler-before-optimizer",),
     remedy=unsafe(
-        "step the scheduler where the optimizer steps: the schedule becomes as many times longer",
+        "step the scheduler where the optimizer steps: the schedule becomes {times} longer",
         Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP), inside=True),
         Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
     ),
