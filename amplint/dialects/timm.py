@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import Dialect
+from amplint.dialects.dialect import Dialect, Role
+
+_OPTIMIZERS = """
+    create_optimizer create_optimizer_v2 AdaBelief Adafactor Adahessian AdamP Adan Adopt Lamb Lars Lion MADGRAD NAdamW
+    NvNovoGrad RMSpropTF SGDP SGDW Adam AdamW SGD
+""".split()
 
 TIMM = Dialect(
     name="timm",
     behaviour="timm.behaviour",
     defines={f"timm.utils.{place}NativeScaler": "NativeScaler" for place in ("", "cuda.")},
+    makes={f"timm.optim.{place}{name}": Role.OPTIMIZER for name in _OPTIMIZERS for place in ("", "optim_factory.")},
     called={"LossScaler": ("scaler", frozenset({"parameters"}))},
     seeds=frozenset({"NativeScaler", "loss_scaler"}),
     words=frozenset({"NativeScaler", "loss_scaler("}),

@@ -72,8 +72,9 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     args = [evaluate(run, scope, arg) for arg in node.args]
     keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
     rest = [evaluate(run, scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]
-    for value in rest:
-        args += value if isinstance(value, (list, tuple)) else []
+    for place, value in reversed(list(zip(node.starred, rest, strict=True))):
+        before = sum(arg.at < place.at for arg in node.args)
+        args[before:before] = value if isinstance(value, (list, tuple)) else []
         keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
         known = isinstance(func, Class) and _of_library(func)
