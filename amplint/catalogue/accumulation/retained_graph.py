@@ -73,15 +73,22 @@ def _bounded(moment: Moment) -> bool:
     return "bounded" in detail or ("within" in detail and "stepped" in moment.event.detail)
 
 
+def _words(moment: Moment) -> dict[str, str]:
+    return {
+        "name": _kept(moment).detail["name"],
+        "until": "until it begins anew" if _bounded(moment) else "with each step",
+    }
+
+
 RULE = Rule(
     tier=Tier.ERROR,
-    message="`{name}` keeps every loss that is added to it with its graph: memory grows with each step",
+    message="`{name}` keeps every loss that is added to it with its graph: memory grows {until}",
     advice="add `.detach()` of the loss; `.item()` would wait for the device at every step",
     when=(
         Condition(Kind.END, held=lambda held: held > 1, spent={False}),
         Condition(Kind.KEEP, also=lambda moment: "passed" in moment.event.detail),
     ),
-    words=lambda moment: {"name": _kept(moment).detail["name"]},
+    words=_words,
     place=Kind.KEEP,
     milder=_bounded,
     remedy=safe(
