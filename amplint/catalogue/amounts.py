@@ -15,6 +15,8 @@ _ADAPTIVE = frozenset(
     """Adam Adamax NAdam RAdam RMSprop Adagrad Adadelta Adam8bit PagedAdam8bit FusedAdam DeepSpeedCPUAdam""".split()
 )
 _DECOUPLED = frozenset({"AdamW", "AdamW8bit", "PagedAdamW8bit", "PagedAdamW", "Lion", "Lion8bit"})
+_LARGE_THRESHOLD = 64.0
+_SMALL_THRESHOLD = 0.1
 
 
 def at_least(count: int) -> Callable[[int], bool]:
@@ -304,6 +306,20 @@ def unscaled_loss(moment: Moment) -> bool:
 def within_a_scale(moment: Moment) -> bool:
     """Whether the event is in a block at the end of which a library takes out the scale."""
     return "within" in moment.event.detail
+
+
+def below_the_scale(moment: Moment) -> bool:
+    """Whether a clip's threshold does not carry the loss scale itself, as `limit * scaler.get_scale()` does.
+
+    In a running process the threshold is a number. One that is far too large for gradients as they are, and a sensible
+    one for them times the scale, was multiplied.
+    """
+    limit = moment.event.detail.get("limit", "")
+    try:
+        number, scale = float(limit), float(moment.event.detail["scale"])
+    except (KeyError, ValueError):
+        return "get_scale()" not in limit
+    return not (number > _LARGE_THRESHOLD and number >= scale * _SMALL_THRESHOLD)
 
 
 def threshold_words(moment: Moment) -> dict[str, str]:

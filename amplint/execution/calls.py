@@ -24,6 +24,7 @@ from amplint.execution import (
     returned,
     symbols,
 )
+from amplint.execution.blocks import Yielded
 from amplint.execution.contexts import Partial
 from amplint.execution.run import ANY_LENGTH, MAX_DEPTH, Run
 from amplint.execution.signals import Returned
@@ -234,9 +235,11 @@ def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
     """What a generator hands out, made at once; past that, and of one of which nothing is known, symbols."""
     from amplint.execution.statements import execute
 
-    run.yielded.append([])
+    block = run.waiting if run.waiting is not None and run.waiting.manager is node else None
+    run.waiting = None if block is not None else run.waiting
+    run.yielded.append(Yielded(block=block))
     execute(run, scope, node.body)
-    items = run.yielded.pop()
+    items = run.yielded.pop().values
 
     def item(index: int) -> Value:
         return items[index] if index < len(items) else Symbol(f"{node.name}()[{index}]", Origin.DATA)

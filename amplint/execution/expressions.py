@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, builtins, calls, horizon, mappings, operators
+from amplint.execution import arithmetic, attributes, builtins, calls, horizon, managers, mappings, operators
 from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import MAX_ITERATIONS, Run
@@ -211,7 +211,9 @@ def _walrus(run: Run, scope: Scope, node: ir.Walrus) -> Value:
 def _yield(run: Run, scope: Scope, node: ir.Yield) -> Value:
     """What a generator hands out is gathered, up to as much as a run can use."""
     value = evaluate(run, scope, node.value)
-    gathered = run.yielded[-1] if run.yielded else []
+    gathered = run.yielded[-1].values if run.yielded else []
+    if run.yielded and (block := run.yielded[-1].block) is not None:
+        managers.reach(run, block, value)
     stream = calls.stream_of(run, value) if node.each else None
     values = [value] if stream is None else [stream.item(index) for index in range(builtins.length_of(run, stream))]
     gathered += values[: MAX_ITERATIONS - len(gathered)]

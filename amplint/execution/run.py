@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from amplint.execution.blocks import Block, Yielded
 from amplint.execution.contexts import Ranks, Region
 from amplint.execution.values import Module, Optimizer, Origin, Scaler, Scheduler, Scope, Symbol, Value
 from amplint.flow import program as ir
@@ -125,7 +126,8 @@ class Run:
     in_batches: int = 0
     sometimes: int = 0
     over_batches: int = 0
-    yielded: list[list[Value]] = field(default_factory=list)
+    yielded: list[Yielded] = field(default_factory=list)
+    waiting: Block | None = None
     made: int = 0
     hooked: bool = False
     assumed: bool = False

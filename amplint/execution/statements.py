@@ -14,11 +14,11 @@ from amplint.execution import (
     counting,
     libraries,
     loops,
+    managers,
     mappings,
     methods,
     neighbours,
     operators,
-    precision,
     ranks,
     totals,
 )
@@ -31,9 +31,7 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gradient,
-    Instance,
     Loss,
-    Method,
     Origin,
     Scope,
     Stream,
@@ -307,29 +305,6 @@ def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
     return None
 
 
-def _with(run: Run, scope: Scope, node: ir.With) -> Signal:
-    context = evaluate(run, scope, node.context)
-    entered = _entered(run, context, node.at)
-    if node.target is not None:
-        assign(run, scope, node.target, entered)
-    without = precision.is_without_graph(context)
-    run.without_graph += without
-    with precision.kept(run):
-        precision.enter(run, context)
-        ranks.enter(run, context)
-        signal = execute(run, scope, node.body)
-    run.without_graph -= without
-    if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):
-        calls.invoke(run, leave, [None, None, None], {}, node.at)
-    return signal
-
-
-def _entered(run: Run, context: Value, at: ir.Span) -> Value:
-    """What a context gives to the name after `as`: what its `__enter__` returns, else itself."""
-    enter = attributes.read(run, context, "__enter__") if isinstance(context, Instance) else None
-    return calls.invoke(run, enter, [], {}, at) if isinstance(enter, Method) else context
-
-
 def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
     """The body, then what follows it: an exception is not part of the training step."""
     signal = execute(run, scope, node.body)
@@ -385,7 +360,7 @@ _EXECUTORS: dict[type, Callable[[Run, Scope, Any], Signal]] = {
     ir.If: _if,
     ir.For: loops.for_loop,
     ir.While: loops.while_loop,
-    ir.With: _with,
+    ir.With: managers.enter,
     ir.Try: _try,
     ir.Return: _return,
     ir.Leave: lambda run, scope, node: node.how,

@@ -221,6 +221,8 @@ def _method(
         return Parameters(text_of(symbol), Once(), symbol.wrapper)
     if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
         return symbol if method == "sum" and _partly(args, keywords) else _reduced(run, symbol, method)
+    if method in _ELEMENTWISE and symbol.forward:
+        return with_changes(symbol, text=f"{func.text}(...)")
     return None
 
 
@@ -250,7 +252,11 @@ def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
 
 
 _TENSOR_METHODS = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
-_METHODS |= _TENSOR_METHODS
+_ELEMENTWISE = frozenset(
+    """pow square abs exp log log1p sqrt clamp clamp_min clamp_max sigmoid tanh relu neg sub double bfloat16 view
+    reshape flatten unsqueeze contiguous permute transpose""".split()
+)
+_METHODS |= _TENSOR_METHODS | _ELEMENTWISE
 
 
 def _reduced(run: Run, symbol: Symbol, method: str) -> Value:

@@ -8,6 +8,8 @@ from amplint.flow import program as ir
 from amplint.lower.names import binds, functions, last, walk
 
 Pairs = frozenset[tuple[str, str]]
+NAMELESS = "<lambda>"
+"""All nameless functions of a module are one, to whoever asks what may happen when a name is called."""
 
 
 def aliases_of(body: Iterable[ir.Stmt]) -> Pairs:
@@ -17,13 +19,25 @@ def aliases_of(body: Iterable[ir.Stmt]) -> Pairs:
     params = {node.name: node.params for node in nodes if isinstance(node, ir.Function)}
     params |= {node.name: _constructor(node) for node in nodes if isinstance(node, ir.Class)}
     pairs = {pair for node in nodes for pair in _given(node, params)}
-    return frozenset(
+    found = {
         (source, alias)
         for name, other in pairs
         if name in own and name != other
         for source in (name, f".{name}")
         for alias in (other, f".{other}")
-    )
+    }
+    return frozenset(found | {(NAMELESS, name) for name in _called_values(nodes)})
+
+
+def _called_values(nodes: list[object]) -> Iterator[str]:
+    """The names of values that are called, and may be nameless functions: assigned, entered or handed over."""
+    if not any(isinstance(node, ir.Lambda) for node in nodes):
+        return
+    bound = {name for node in nodes if isinstance(node, (ir.Assign, ir.With)) for name in binds(node.target)}
+    bound |= {param.name for node in nodes if isinstance(node, (ir.Function, ir.Lambda)) for param in node.params}
+    for node in nodes:
+        if isinstance(node, ir.Call) and last(node.func) in bound:
+            yield last(node.func) if isinstance(node.func, ir.Name) else f".{last(node.func)}"
 
 
 def _constructor(node: ir.Class) -> tuple[ir.Param, ...]:

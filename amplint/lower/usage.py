@@ -11,7 +11,7 @@ from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import COLLECTIVES, TORCH
 from amplint.flow import program as ir
-from amplint.lower.aliases import aliases_of
+from amplint.lower.aliases import NAMELESS, aliases_of
 from amplint.lower.driven import driven
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
 from amplint.lower.norms import measures
@@ -251,7 +251,11 @@ def deeds_of(
     what those are called; `given`: objects that are called and made elsewhere."""
     found = list(functions(body))
     called = [(name, reaches(function, usage.driven)) for name, function in found]
-    own = [(name, [part for part in walk(function) if isinstance(part, ir.Call)]) for name, function in found]
+    nameless = [node.body for part in body for node in walk(part) if isinstance(node, ir.Lambda)]
+    called += [(NAMELESS, reaches(node, usage.driven)) for node in nameless]
+    every = [*found, *((NAMELESS, node) for node in nameless)]
+    own = [(name, [part for part in walk(node) if isinstance(part, ir.Call)]) for name, node in every]
+
     objects, aliases = _callable_objects(body, names, given), aliases_of(body)
 
     def closure(direct: set[str]) -> frozenset[str]:
@@ -269,6 +273,7 @@ def deeds_of(
         return {name for name, made in own if any(act(call) for call in made)}
 
     changing = {name for name, function in found if any(acts(child, usage) for child in function.body)}
+    changing |= {NAMELESS for node in nameless if acts(node, usage)}
     going_back = closure(doing(goes_back) | others.going_back)
     looping = {
         name for name, function in found if any(_loops_back(child, going_back, usage) for child in function.body)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from amplint.catalogue.amounts import after_a_short_first, runs_ahead
+import pytest
+
+from amplint.catalogue.amounts import after_a_short_first, below_the_scale, runs_ahead
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import Event, Gate, Kind, Site
@@ -63,3 +65,18 @@ def test_an_update_and_a_step_cross_where_one_of_them_is_the_users_own():
 
 def test_the_update_of_another_scaler_does_not_cross():
     assert not crossed_by_hand(update_then_step("other"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "scale", "below"),
+    [
+        ("1.0", "1024", True),
+        ("5.0", "8.0", True),
+        ("5.0", "128.0", True),
+        ("512.0", "1024", False),
+        ("1.0", None, True),
+    ],
+)
+def test_a_threshold_that_was_multiplied_by_the_scale_is_not_below_it(limit, scale, below):
+    detail = {"limit": limit} if scale is None else {"limit": limit, "scale": scale}
+    assert below_the_scale(SimpleNamespace(event=Event(Kind.CLIP, HERE, detail=detail))) is below

@@ -60,7 +60,7 @@ program that is right clips scaled gradients.
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping)
 """
 
-from amplint.catalogue.amounts import at_least, takes_out_a_scale, threshold_words, within_a_scale
+from amplint.catalogue.amounts import at_least, below_the_scale, takes_out_a_scale, threshold_words, within_a_scale
 from amplint.catalogue.remedy import Insert, Move, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import perhaps_scaled
@@ -73,8 +73,8 @@ RULE = Rule(
     "so nearly every gradient is shrunk to the same tiny norm",
     advice="call `scaler.unscale_(optimizer)` before clipping{or_else}",
     when=(
-        Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1)),
-        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1)),
+        Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1), also=below_the_scale),
+        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=below_the_scale),
         Condition(Kind.CLIP, micro_steps=at_least(1), also=within_a_scale),
         Condition(Kind.DIVIDE, clipped=True, micro_steps=at_least(1), also=takes_out_a_scale),
     ),

@@ -1,0 +1,33 @@
+"""The blocks of `with` statements that wait for the generator of their context to hand out something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from amplint.execution.signals import Signal
+from amplint.execution.values import Module, Scope, Value
+from amplint.flow import program as ir
+
+
+@dataclass
+class Block:
+    """The block of a `with` statement, that waits for the `yield` of the generator `manager`.
+
+    `around`: how many calls, conditions and generators it stands in. `signal`: how it ended.
+    """
+
+    node: ir.With
+    scope: Scope
+    manager: ir.Function
+    here: Module | None
+    around: tuple[int, int, int]
+    entered: bool = False
+    signal: Signal = None
+
+
+@dataclass
+class Yielded:
+    """What a generator has handed out, and the block that runs where it does so, if it is a context manager."""
+
+    values: list[Value] = field(default_factory=list)
+    block: Block | None = None

@@ -1,0 +1,104 @@
+"""What a `with` statement does: what its context begins, its block, and what its context ends.
+
+A context manager that is written as a generator (`contextlib.contextmanager`) runs up to its `yield`, where the block
+runs, and then to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from amplint.execution import arithmetic, attributes, calls, precision, ranks
+from amplint.execution.blocks import Block
+from amplint.execution.run import Run
+from amplint.execution.signals import Signal
+from amplint.execution.values import Function, Instance, Method, Scope, Value
+from amplint.flow import program as ir
+
+
+def enter(run: Run, scope: Scope, node: ir.With) -> Signal:
+    """Runs a `with` statement."""
+    from amplint.execution.expressions import evaluate
+
+    manager = _generator(run, scope, node.context)
+    if manager is None:
+        return _with(run, scope, node, evaluate(run, scope, node.context))
+    block = Block(node, scope, manager, run.here, _depths(run))
+    before, run.waiting = run.waiting, block
+    context = evaluate(run, scope, node.context)
+    run.waiting = before
+    return block.signal if block.entered else _with(run, scope, node, context)
+
+
+def reach(run: Run, block: Block, value: Value) -> None:
+    """A generator hands out a value, and lets the block run that has waited for it; once, and as where it stands."""
+    from amplint.execution.statements import assign, execute
+
+    if block.entered:
+        return
+    block.entered = True
+    with _put_aside(run, block):
+        if block.node.target is not None:
+            assign(run, block.scope, block.node.target, value)
+        block.signal = execute(run, block.scope, block.node.body)
+
+
+def _generator(run: Run, scope: Scope, context: ir.Expr) -> ir.Function | None:
+    """The function that a context calls, if it is a context manager of the program that is written as a generator."""
+    from amplint.execution.expressions import evaluate
+
+    if not isinstance(context, ir.Call) or not isinstance(context.func, (ir.Name, ir.Attr)):
+        return None
+    found = arithmetic.resolve(run, evaluate(run, scope, context.func))
+    function = found.function if isinstance(found, Method) else found
+    if not isinstance(function, Function) or not isinstance(function.node, ir.Function):
+        return None
+    node = function.node
+    managed = any(getattr(decorator, "name", "") == "contextmanager" for decorator in node.decorators)
+    return node if managed and node.generator else None
+
+
+def _depths(run: Run) -> tuple[int, int, int]:
+    return len(run.stack), len(run.gates), len(run.yielded)
+
+
+@contextmanager
+def _put_aside(run: Run, block: Block) -> Iterator[None]:
+    """While it is open, the code around a block runs, and not the generator that lets it run."""
+    here, run.here = run.here, block.here
+    lists: tuple[list[Any], ...] = (run.stack, run.gates, run.yielded)
+    held = [one[depth:] for one, depth in zip(lists, block.around, strict=True)]
+    for one, depth in zip(lists, block.around, strict=True):
+        del one[depth:]
+    try:
+        yield
+    finally:
+        run.here = here
+        for one, depth, rest in zip(lists, block.around, held, strict=True):
+            one[depth:] = rest
+
+
+def _with(run: Run, scope: Scope, node: ir.With, context: Value) -> Signal:
+    from amplint.execution.statements import assign, execute
+
+    entered = _entered(run, context, node.at)
+    if node.target is not None:
+        assign(run, scope, node.target, entered)
+    without = precision.is_without_graph(context)
+    run.without_graph += without
+    with precision.kept(run):
+        precision.enter(run, context)
+        ranks.enter(run, context)
+        signal = execute(run, scope, node.body)
+    run.without_graph -= without
+    if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):
+        calls.invoke(run, leave, [None, None, None], {}, node.at)
+    return signal
+
+
+def _entered(run: Run, context: Value, at: ir.Span) -> Value:
+    """What a context gives to the name after `as`: what its `__enter__` returns, else itself."""
+    enter = attributes.read(run, context, "__enter__") if isinstance(context, Instance) else None
+    return calls.invoke(run, enter, [], {}, at) if isinstance(enter, Method) else context
