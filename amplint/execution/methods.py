@@ -18,6 +18,7 @@ from amplint.execution import (
     ranks,
     reach,
     symbols,
+    tensors,
     totals,
 )
 from amplint.execution.holdings import zeroed_with
@@ -237,7 +238,7 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
     if name == "scale":  # whoever has such a method: this is no plain loss any more
         return owner.times(None, "scale")
     if name in _OUT:
-        return Symbol(f"loss.{name}()", Origin.DATA, tags=symbols.NUMBER_TAG)
+        return Symbol(f"loss.{name}()", Origin.DATA, tags=tensors.NUMBER_TAG)
     if name == "mean" and owner.raw:
         return with_changes(owner, weight=Fraction(1), raw=False)
     if name == "detach_":

@@ -13,7 +13,7 @@ from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
-from amplint.execution import arithmetic, horizon, methods, norms, penalties, precision, ranks, reach, symbols
+from amplint.execution import arithmetic, horizon, methods, norms, penalties, precision, ranks, reach, symbols, tensors
 from amplint.execution.averages import Averaged
 from amplint.execution.contexts import Partial, Region
 from amplint.execution.counts import Count, Length, Quotient
@@ -247,7 +247,7 @@ def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     partly = len(args) > 1 or not keywords.keys().isdisjoint({"dim", "axis"})
-    return _tensor("torch.sum", args, keywords) if partly else symbols.sum_of(run, args)
+    return _tensor("torch.sum", args, keywords) if partly else tensors.sum_of(run, args)
 
 
 def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -11,7 +11,7 @@ from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, averages, criteria, libraries, norms, precision, ranks, reach
+from amplint.execution import arithmetic, averages, criteria, libraries, norms, precision, ranks, reach, tensors
 from amplint.execution.contexts import NoSync
 from amplint.execution.counts import Length
 from amplint.execution.run import WINDOW, Run
@@ -65,10 +65,6 @@ _OPTIMIZER = re.compile(r"(?i)optim|(^|_)opts?([_\d]|$)")
 _GIVEN = re.compile(r"^(optimi[sz]er(_\w{1,2})?|(grad_|loss_|amp_)?scaler)$|\[\*\]$")
 """Names under which a part of what came out of something that was not followed is what it is called; or an element."""
 _KEEPS_LOSS = says(r"(?i)reduce|gather|sync|all_|mean|to$|cuda|float|item")
-
-
-NUMBER_TAG = frozenset({"number"})
-"""Of a value that came out of a loss and has no graph."""
 
 
 def is_loss_name(name: str) -> bool:
@@ -219,16 +215,7 @@ def _method(
         return Symbol("norm", Origin.DATA)
     if method in ("parameters", "named_parameters"):
         return Parameters(text_of(symbol), Once(), symbol.wrapper)
-    if method in _TENSOR_METHODS and (symbol.origin is Origin.DATA or symbol.forward):
-        return symbol if method == "sum" and _partly(args, keywords) else _reduced(run, symbol, method)
-    if method in _ELEMENTWISE and symbol.forward:
-        return with_changes(symbol, text=f"{func.text}(...)")
-    return None
-
-
-def _partly(args: list[Value], keywords: dict[str, Value]) -> bool:
-    """Whether a sum is one over some dimensions of a tensor."""
-    return bool(args) or not keywords.keys().isdisjoint({"dim", "axis"})
+    return tensors.call(run, symbol, method, args, keywords)
 
 
 def _maker(text: str) -> str:
@@ -241,7 +228,8 @@ HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumul
 
 
 _METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "zero_grad", "scale"}
-_METHODS |= UPDATES | {"no_sync", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
+_METHODS |= UPDATES | tensors.METHODS
+_METHODS |= {"no_sync", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
 
 
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
@@ -249,31 +237,6 @@ def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
     count = arithmetic.number(run, args[0]) if args else None
     known = int(count) if count is not None and count > 1 else WINDOW
     return Stream(lambda index: Symbol(f"{symbol.text}[{index}]", Origin.DATA), known, window=True)
-
-
-_TENSOR_METHODS = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
-_ELEMENTWISE = frozenset(
-    """pow square abs exp log log1p sqrt clamp clamp_min clamp_max sigmoid tanh relu neg sub double bfloat16 view
-    reshape flatten unsqueeze contiguous permute transpose""".split()
-)
-_METHODS |= _TENSOR_METHODS | _ELEMENTWISE
-
-
-def _reduced(run: Run, symbol: Symbol, method: str) -> Value:
-    if method == "mean":
-        return Loss(Fraction(1), trail=precision.trail_of(run, [symbol]))
-    if method == "sum":
-        return sum_of(run, [symbol])
-    if method in ("item", "detach"):
-        return Symbol(f"{symbol.text}.{method}()", Origin.DATA, tags=NUMBER_TAG)
-    return symbol
-
-
-def sum_of(run: Run, values: list[Value]) -> Loss:
-    """The sum of a tensor that is computed now."""
-    trail = precision.trail_of(run, values)
-    trail.born = run.tick
-    return Loss(Fraction(1), trail=trail, summed=True)
 
 
 def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:

@@ -249,11 +249,9 @@ def deeds_of(
 ) -> Deeds:
     """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
     what those are called; `given`: objects that are called and made elsewhere."""
-    found = list(functions(body))
-    called = [(name, reaches(function, usage.driven)) for name, function in found]
-    nameless = [node.body for part in body for node in walk(part) if isinstance(node, ir.Lambda)]
-    called += [(NAMELESS, reaches(node, usage.driven)) for node in nameless]
+    found, nameless = list(functions(body)), _nameless(body)
     every = [*found, *((NAMELESS, node) for node in nameless)]
+    called = [(name, reaches(node, usage.driven)) for name, node in every]
     own = [(name, [part for part in walk(node) if isinstance(part, ir.Call)]) for name, node in every]
 
     objects, aliases = _callable_objects(body, names, given), aliases_of(body)
@@ -285,6 +283,11 @@ def deeds_of(
         closure(looping),
         closure(doing(erases) | others.zeroing),
     )
+
+
+def _nameless(body: Iterable[ir.Stmt]) -> list[ir.Expr]:
+    """What the nameless functions of a module compute."""
+    return [node.body for statement in body for node in walk(statement) if isinstance(node, ir.Lambda)]
 
 
 def _callable_objects(body: Iterable[ir.Stmt], names: Collection[str], given: Collection[str]) -> set[str]:
