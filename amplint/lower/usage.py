@@ -253,7 +253,6 @@ def deeds_of(
     every = [*found, *((NAMELESS, node) for node in nameless)]
     called = [(name, reaches(node, usage.driven)) for name, node in every]
     own = [(name, [part for part in walk(node) if isinstance(part, ir.Call)]) for name, node in every]
-
     objects, aliases = _callable_objects(body, names, given), aliases_of(body)
 
     def closure(direct: set[str]) -> frozenset[str]:
@@ -270,12 +269,9 @@ def deeds_of(
     def doing(act: Callable[[ir.Call], bool]) -> set[str]:
         return {name for name, made in own if any(act(call) for call in made)}
 
-    changing = {name for name, function in found if any(acts(child, usage) for child in function.body)}
-    changing |= {NAMELESS for node in nameless if acts(node, usage)}
+    changing = {name for name, node in every if any(acts(child, usage) for child in _suite(node))}
     going_back = closure(doing(goes_back) | others.going_back)
-    looping = {
-        name for name, function in found if any(_loops_back(child, going_back, usage) for child in function.body)
-    }
+    looping = {name for name, node in found if any(_loops_back(child, going_back, usage) for child in node.body)}
     return Deeds(
         closure(changing | others.acting),
         closure(doing(usage.steps) | others.stepping),
@@ -283,6 +279,10 @@ def deeds_of(
         closure(looping),
         closure(doing(erases) | others.zeroing),
     )
+
+
+def _suite(node: ir.Function | ir.Expr) -> tuple[ir.Stmt | ir.Expr, ...]:
+    return node.body if isinstance(node, ir.Function) else (node,)
 
 
 def _nameless(body: Iterable[ir.Stmt]) -> list[ir.Expr]:
