@@ -321,6 +321,7 @@ def _decided(run: Run, value: Condition) -> bool:
     return _decide_text(run, value)
 
 
+_TOO_LARGE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? >=? ")
 _FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
 
 
@@ -335,6 +336,11 @@ def may_count(value: Value) -> bool:
 def asks_finite(value: Value) -> bool:
     """Whether a test looks for numbers that are not finite."""
     return isinstance(value, (Symbol, Condition)) and bool(_FINITE.search(text_of(value)))
+
+
+def asks_size(value: Value) -> bool:
+    """Whether a test looks for gradients that are too large: it compares their norm with a limit."""
+    return isinstance(value, Condition) and bool(_TOO_LARGE.search(text_of(value)))
 
 
 def of_data(value: Value) -> bool:

@@ -23,7 +23,7 @@ ANY_LENGTH = "N"
 """How a message spells the length of a window that has no spelling."""
 
 _OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
-_OF_FINITE = frozenset({Kind.ZERO_GRAD, *STEPS})
+_OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 
 MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
@@ -102,9 +102,9 @@ class Run:
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
     steps. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition that
-    may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs. `kept`: the
-    updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out. `batch_sizes`:
-    of the loaders.
+    may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for
+    a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose
+    end takes them out. `batch_sizes`: of the loaders.
     """
 
     program: ir.Program
@@ -156,6 +156,7 @@ class Run:
     prepared: list[dict[str, str]] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     finite: int = 0
+    large: int = 0
     open_scales: int = 0
     kept: dict[str, int] = field(default_factory=dict)
     batch_sizes: set[str] = field(default_factory=set)
@@ -261,6 +262,8 @@ class Run:
             rest["detail"] = {**rest.get("detail", {}), "within": "yes"}
         if self.finite and kind in _OF_FINITE:
             rest["detail"] = {**rest.get("detail", {}), "finite": "asked"}
+        if self.large and kind in _OF_FINITE:
+            rest["detail"] = {**rest.get("detail", {}), "large": "asked"}
         event = Event(
             kind,
             self.site(at),

@@ -267,12 +267,14 @@ _SKIPS = says(r"(?i)skip|scale|overflow|finite|success|was_run")
 def _at_times(run: Run, taken: bool, test: Value) -> Iterator[None]:
     """While it is open, what happens does so on some batches only (a test of data), or for what is finite."""
     some = taken and run.in_batches > 0 and arithmetic.of_data(test) and arithmetic.may_count(test)
-    finite = arithmetic.asks_finite(test)
+    finite, large = arithmetic.asks_finite(test), taken and arithmetic.asks_size(test)
     run.sometimes += some
     run.finite += finite
+    run.large += large
     yield
     run.sometimes -= some
     run.finite -= finite
+    run.large -= large
 
 
 def _rules_out_a_tail(run: Run, node: ir.If, test: Value) -> bool:
