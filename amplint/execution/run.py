@@ -102,9 +102,9 @@ class Run:
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
     steps. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition that
-    may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for
-    a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose
-    end takes them out. `batch_sizes`: of the loaders.
+    may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`: those
+    for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library,
+    whose end takes them out. `batch_sizes`: of the loaders.
     """
 
     program: ir.Program
