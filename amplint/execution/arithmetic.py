@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -319,28 +318,6 @@ def _decided(run: Run, value: Condition) -> bool:
     if isinstance(left, Symbol) and isinstance(right, (str, type(None), Public, *NUMBER)):
         return _of_symbol(run, value, left, right)
     return _decide_text(run, value)
-
-
-_TOO_LARGE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? >=? ")
-_FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
-
-
-def may_count(value: Value) -> bool:
-    """Whether a test that cannot be followed may be a window's: it can change, and does not look for overflows."""
-    if not isinstance(value, (Symbol, Condition)):
-        return False
-    origin = value.origin if isinstance(value, Symbol) else origin_of(value.parts)
-    return origin is not Origin.RUN and not asks_finite(value)
-
-
-def asks_finite(value: Value) -> bool:
-    """Whether a test looks for numbers that are not finite."""
-    return isinstance(value, (Symbol, Condition)) and bool(_FINITE.search(text_of(value)))
-
-
-def asks_size(value: Value) -> bool:
-    """Whether a test looks for gradients that are too large: it compares their norm with a limit."""
-    return isinstance(value, Condition) and bool(_TOO_LARGE.search(text_of(value)))
 
 
 def of_data(value: Value) -> bool:

@@ -214,7 +214,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     if taken is None:
         taken = _passes_over(run, node, test)
         known = isinstance(test, bool)
-        if node.gates and run.in_batches and not run.in_library and (known or arithmetic.may_count(test)):
+        if node.gates and run.in_batches and not run.in_library and (known or questions.may_count(test)):
             test = Gated(taken, None, assumed=not known)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)
@@ -266,8 +266,8 @@ _SKIPS = says(r"(?i)skip|scale|overflow|finite|success|was_run")
 @contextmanager
 def _at_times(run: Run, taken: bool, test: Value) -> Iterator[None]:
     """While it is open, what happens does so on some batches only (a test of data), or for what is finite."""
-    some = taken and run.in_batches > 0 and arithmetic.of_data(test) and arithmetic.may_count(test)
-    finite, large = arithmetic.asks_finite(test), taken and arithmetic.asks_size(test)
+    some = taken and run.in_batches > 0 and arithmetic.of_data(test) and questions.may_count(test)
+    finite, large = questions.asks_finite(test), taken and questions.asks_size(test)
     run.sometimes += some
     run.finite += finite
     run.large += large

@@ -1,0 +1,29 @@
+"""What a test asks that cannot be followed, as far as its text says."""
+
+from __future__ import annotations
+
+import re
+
+from amplint.execution.arithmetic import origin_of
+from amplint.execution.values import Condition, Origin, Symbol, Value, text_of
+
+_TOO_LARGE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? >=? ")
+_FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
+
+
+def may_count(value: Value) -> bool:
+    """Whether a test that cannot be followed may be a window's: it can change, and does not look for overflows."""
+    if not isinstance(value, (Symbol, Condition)):
+        return False
+    origin = value.origin if isinstance(value, Symbol) else origin_of(value.parts)
+    return origin is not Origin.RUN and not asks_finite(value)
+
+
+def asks_finite(value: Value) -> bool:
+    """Whether a test looks for numbers that are not finite."""
+    return isinstance(value, (Symbol, Condition)) and bool(_FINITE.search(text_of(value)))
+
+
+def asks_size(value: Value) -> bool:
+    """Whether a test looks for gradients that are too large: it compares their norm with a limit."""
+    return isinstance(value, Condition) and bool(_TOO_LARGE.search(text_of(value)))
