@@ -19,6 +19,7 @@ from amplint.execution import (
     methods,
     neighbours,
     operators,
+    questions,
     ranks,
     totals,
 )
