@@ -52,16 +52,15 @@ def _loads(node: object, name: str) -> bool:
 def _of_class(path: str, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
     """A method that the constructor does not reach, where the constructor has loaded the state."""
     methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
-    early = _reached(methods, "__init__")
+    every = [(name, node, _made(node, scope)) for name, method in methods.items() for node in method.body]
+    made = [one for one in every if one[2].startswith("self.")]
+    early = _reached(methods, "__init__") if made else set()
     first = [node for name in early for node in walk(methods[name])]
-    for name in methods.keys() - early:
-        for node in methods[name].body:
-            scaler = _made(node, scope)
-            holder = scaler.rpartition(".")[0]
-            loaded = any(_loads(one, scaler) for one in first) or _restored(path, first, holder, scope)
-            again = any(_loads(methods[other], scaler) for other in _reached(methods, name))
-            if scaler.startswith("self.") and loaded and not again:
-                yield _fact(path, node, scaler)
+    for name, node, scaler in made:
+        loaded = any(_loads(one, scaler) for one in first) or _restored(path, first, scaler.rpartition(".")[0], scope)
+        again = any(_loads(methods[other], scaler) for other in _reached(methods, name))
+        if name not in early and loaded and not again:
+            yield _fact(path, node, scaler)
 
 
 def _reached(methods: dict[str, ir.Function], name: str) -> set[str]:
