@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from runtime_guard.late import Number, number
-from runtime_guard.loss_graph import SAME, Node, Reduction, nll_below, saved, shape_of
+from runtime_guard.loss_graph import SAME, Node, Reduction, nll_below, origin, saved, shape_of
 
 _NONE, _MEAN = 0, 1  # torch.nn._reduction: none, mean, sum
 _LOOK = 8
@@ -61,6 +61,8 @@ def elements_of(reduction: Reduction, look: bool) -> Elements:
         divisors = reduction.path.divisors
         if divisors and len(shape) > 1 and divisors[-1] == shape[0] and _is_divergence(first):
             return Elements(False, float(shape[0]), float(shape[0]), shape[0], averaged=True)
+        if origin(first, _averages_rows) is not None:  # are they losses of several tasks, or of samples?
+            return Elements(False, rows=shape[0] if shape else 1)
         return _of_sum(first, shape, look)
     if reduced is None or reduced == _NONE:
         return Elements(mean=None)
@@ -78,6 +80,12 @@ def _of_nll(node: Node) -> Elements:
     rows = shape[0] if len(shape) > 1 else 1
     tokens = spatial or flattened(inner) or (isinstance(count, float) and not weighted and count < rows)
     return Elements(saved(node, "reduction") == _MEAN, count, count, rows, tokens, weighted)
+
+
+def _averages_rows(node: Node) -> bool:
+    """Whether a node is the mean over the first dimension of something, for each of the others."""
+    dims = saved(node, "dim") if str(node.name()) == "MeanBackward1" else None
+    return isinstance(dims, tuple) and 0 in dims and not node._saved_keepdim
 
 
 def _is_divergence(node: Node | None) -> bool:

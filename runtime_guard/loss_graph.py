@@ -46,6 +46,8 @@ _SAME = (
 SAME = frozenset(f"{name}Backward{number}" for name in _SAME for number in (0, 1, 2))
 CHAINS = SAME - {f"{name}Backward{number}" for name in ("Slice", "Select") for number in (0, 1, 2)}
 _SCALAR_PARTS = frozenset({"MulBackward1", "DivBackward1"})
+_ONE_BY_ONE = frozenset(f"{name}Backward0" for name in ("Mul", "Div", "Add", "Sub", "Rsub", "Neg"))
+_LOOK = 16
 
 
 class Path(NamedTuple):
@@ -149,8 +151,8 @@ def _below(node: Node, path: Path, found: Found) -> Iterator[tuple[Node, Path]]:
     name = str(node.name())
     children = [child for child, _ in node.next_functions]
     if name in CRITERIA or _is_one_criterion(node) or any(_scalar(child) is False for child in children if child):
-        if name in _STACKS or (name in _MEANS | _SUMS and _stacked(children[0])):
-            yield from _of_stack(node, name, children, path)
+        if name in _STACKS or name in _MEANS | _SUMS:
+            yield from _of_stack(node, name, path)
         return
     scaled, scale = scale_at(node) if name == "MulBackward0" else (False, None)
     if scaled:
@@ -160,12 +162,30 @@ def _below(node: Node, path: Path, found: Found) -> Iterator[tuple[Node, Path]]:
         yield from _arithmetic(node, name, children, path)
 
 
-def _of_stack(node: Node, name: str, children: list[Node], path: Path) -> Iterator[tuple[Node, Path]]:
-    """The losses that were stacked and then averaged or added."""
-    stack = node if name in _STACKS else children[0]
+def _of_stack(node: Node, name: str, path: Path) -> Iterator[tuple[Node, Path]]:
+    """The losses that were stacked and then averaged or added, each perhaps with a weight of its own."""
+    stack = node if name in _STACKS else origin(node.next_functions[0][0], _stacked)
+    if stack is None:
+        return
     losses = [child for child, _ in stack.next_functions if child is not None]
+    if stack is not node and prod(shape_of(node.next_functions[0][0]) or (0,)) != len(stack.next_functions):
+        return  # they were spread over more elements
     inner = path.times(1 / len(losses)) if name in _MEANS and losses else path
-    yield from ((child, inner) for child in losses)
+    weighed = stack is not node and origin(node.next_functions[0][0], _stacked, weighed=False) is None
+    yield from ((child, inner.times(None) if weighed else inner) for child in losses)
+
+
+def origin(node: Node | None, sought: Callable[[Node], bool], weighed: bool = True) -> Node | None:
+    """The node of which the elements of a tensor are one by one, behind changes of shape and, if they may be `weighed`,
+    behind products and sums of element with element."""
+    waiting = [node]
+    for _ in range(_LOOK):
+        one = waiting.pop() if waiting else None
+        if one is not None and sought(one):
+            return one
+        if one is not None and (one.name() in CHAINS or (weighed and one.name() in _ONE_BY_ONE)):
+            waiting += [child for child, _ in one.next_functions]
+    return None
 
 
 def _arithmetic(node: Node, name: str, children: list[Node], path: Path) -> Iterator[tuple[Node, Path]]:
@@ -193,9 +213,9 @@ def _given(node: Node | None, path: Callable[[], Path]) -> Iterator[tuple[Node, 
         yield node, path()
 
 
-def _stacked(node: Node | None) -> bool:
+def _stacked(node: Node) -> bool:
     """Whether a vector was made of single losses by `torch.stack` or `torch.cat`."""
-    if node is None or str(node.name()) not in _STACKS:
+    if str(node.name()) not in _STACKS:
         return False
     return all(_scalar(child) is not False for child, _ in node.next_functions if child is not None)
 
