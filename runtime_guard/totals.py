@@ -22,8 +22,7 @@ from runtime_guard.late_division import variables
 from runtime_guard.scaled import metadata_of
 
 _MARK = "runtime_guard.alive"
-_FIRST_LOOK = 8
-_MANY = 5
+_FIRST_LOOK = 4
 _NODES = 512
 _ATTRIBUTES = 200
 _LONG = 64
@@ -57,27 +56,28 @@ class Totals:
 
     def crowded(self) -> bool:
         """Whether so many graphs are alive that the next backward is a time to look for who keeps them."""
-        if len(self._alive) + 1 < self._look:
-            return False
-        self._alive = [token for token in self._alive if token() is not None]
-        if len(self._alive) < _MANY:
-            self._look = max(_FIRST_LOOK, 2 * len(self._alive))
-            return False
-        return True
+        self._bury()
+        return len(self._alive) + 1 >= self._look
 
     def passed(self, roots: Iterable[Tensor]) -> bool:
         """Takes note of a backward. Returns whether so many graphs are alive that it is time to look for who keeps
-        them."""
+        them: four, as in a short epoch, and then each time that they have doubled."""
         token = _Token()
         for root in roots:
             if root.grad_fn is not None:
                 _mark(root.grad_fn, token)
         self._alive.append(weakref.ref(token))
+        self._bury()
         if len(self._alive) < self._look:
             return False
+        self._look = 2 * len(self._alive)
+        return True
+
+    def _bury(self) -> None:
+        """Forgets graphs that are gone: at once while there are few, else when it may be time to look."""
+        if _FIRST_LOOK < len(self._alive) < self._look - 1:
+            return
         self._alive = [token for token in self._alive if token() is not None]
-        self._look = max(_FIRST_LOOK, 2 * len(self._alive))
-        return len(self._alive) > _MANY
 
 
 def _mark(root: Any, token: _Token) -> None:
