@@ -22,9 +22,12 @@ from typing import Any
 
 from runtime_guard import spawned
 from runtime_guard.configuration import MODES, ConfigurationError
+from runtime_guard.termination import Terminated, reported
 from runtime_guard.written import promised, write
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_PATIENCE = 2.0
+"""So many seconds a process that was asked to terminate waits for the other ranks: soon it is killed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int | str | None:
@@ -119,8 +122,16 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
     report: dict[str, Any] = {}
     status: int | str | None = 0
     own = True
+
+    def terminated() -> None:
+        made.recorder.ranks.patience = _PATIENCE
+        made.__exit__(Terminated, Terminated(), None)
+        with parts:
+            _report(made, options, spawned.collected(parts.name))
+        sys.stderr.flush()
+
     try:
-        with spawned.reaching_children(parts.name, asked), made:
+        with reported(terminated), spawned.reaching_children(parts.name, asked), made:
             spawned.follow_forks(made)
             program()
     except WindowsSeen:

@@ -84,6 +84,45 @@ def test_a_script_that_fails_by_itself_keeps_its_status_and_traceback(script, tm
     assert json.loads(report.read_text())["violations"][0]["code"] == "clip-before-unscale"
 
 
+ASKED = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+OWN = "import signal; signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))"
+CHAINED = """\
+import signal
+def own(number, frame):
+    if callable(before):
+        before(number, frame)
+before = signal.signal(signal.SIGTERM, own)"""
+FORKED = """\
+import os, signal, time
+child = os.fork()
+if not child:
+    time.sleep(20)
+    os._exit(0)
+os.kill(child, signal.SIGTERM)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a process is terminated without being asked")
+@pytest.mark.parametrize(
+    ("after", "status"),
+    [
+        (f"try:\n    {ASKED}\nfinally:\n    print('unwound')", -15),
+        (f"{OWN}\n{ASKED}", 5),
+        (f"{CHAINED}\n{ASKED}", 0),
+        (FORKED, 0),
+    ],
+    ids=["default", "own handler", "handler that calls the one before", "forked child"],
+)
+def test_a_run_that_is_asked_to_terminate_is_reported_and_ends_as_alone(script, tmp_path, after, status):
+    report = tmp_path / "report.json"
+    done = run(tmp_path, "--report", report, script("pass", after))
+    assert done.status == status
+    assert "unwound" not in done.stdout
+    assert done.stderr.count("confirmed: 6 windows") == 1
+    told = json.loads(report.read_text())
+    assert (told["windows"]["count"], told["violations"][0]["code"]) == (6, "clip-before-unscale")
+
+
 def test_mode_raise_ends_the_run_at_the_call(script, tmp_path):
     done = run(tmp_path, "--mode", "raise", script())
     assert "windows:" not in done.stdout
