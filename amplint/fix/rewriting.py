@@ -26,6 +26,7 @@ from amplint.catalogue.remedy import (
 from amplint.fix import layout
 from amplint.fix.code import Change, Code
 from amplint.fix.sentences import read, written
+from amplint.fix.spellings import every, spellings
 from amplint.fix.stage import Stage, remainders
 from amplint.protocol.events import Kind
 
@@ -117,19 +118,11 @@ def _lengths(stage: Stage, near: cst.CSTNode) -> Iterator[str]:
     said = dict(stage.scene.words).get("n", "")
     gates = list(dict.fromkeys(_gated_by(stage, near)))
     named = [text for text in gates if text.split(".")[-1] == said.split(".")[-1]]
-    spelled = _spelled(stage.code, said, near)
+    spelled = spellings(stage.code, said, near)
     if named or spelled:
         yield from named or sorted(spelled)[: len(spelled) == 1]
     else:
         yield from [*gates, said] if said.isdecimal() and said not in gates else gates
-
-
-def _spelled(code: Code, name: str, near: cst.CSTNode) -> set[str]:
-    """How a name, or an attribute of that name, is written in the function of a node."""
-    words = [one for one in _all(code.function(near)) if isinstance(one, cst.Name | cst.Attribute)]
-    labels = {id(one.attr) for one in words if isinstance(one, cst.Attribute)}
-    written = {code.source(one) for one in words if id(one) not in labels}
-    return {text for text in written if text == name or text.endswith(f".{name}")}
 
 
 def _gated_by(stage: Stage, near: cst.CSTNode) -> Iterator[str]:
@@ -369,19 +362,13 @@ def _wrapped(code: Code, statement: cst.Expr, test: str) -> Changes:
     """A statement on lines of its own, put under an `if`; none for another one."""
     start, end = code.span(statement)
     row, last = code.row(start), code.row(end)
-    texts = [one for one in _all(statement) if isinstance(one, cst.SimpleString | cst.FormattedString)]
+    texts = [one for one in every(statement) if isinstance(one, cst.SimpleString | cst.FormattedString)]
     alone = code.text[code.starts[row] : start].strip() == "" and not isinstance(statement.semicolon, cst.Semicolon)
     if not alone or any(code.row(code.span(one)[0]) != code.row(code.span(one)[1]) for one in texts):
         return []
     inner, margin = code.tree.module.default_indent, code.margin(row)
     rest = [Change(code.starts[one], code.starts[one], inner) for one in range(row + 1, last + 1)]
     return [Change(start, start, f"if {test}:{code.line_end(row)}{margin}{inner}"), *rest]
-
-
-def _all(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in node.children:
-        yield from _all(child)
 
 
 DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
