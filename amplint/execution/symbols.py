@@ -211,7 +211,8 @@ def _method(
         methods.zero_model(run, text_of(symbol), at)
         return Symbol("None")
     if method in ("clip_grad_norm_", "clip_grad_norm") and not args[1:]:
-        run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)))
+        detail = {"limit": text_of(args[0])} if args else {}
+        run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)), detail=detail)
         return Symbol("norm", Origin.DATA)
     if method in ("parameters", "named_parameters"):
         return Parameters(text_of(symbol), Once(), symbol.wrapper)

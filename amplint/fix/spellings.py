@@ -10,8 +10,8 @@ from amplint.fix.code import Code
 
 
 def spellings(code: Code, name: str, near: cst.CSTNode) -> set[str]:
-    """How a name, or an attribute of that name, is written in the function of a node; in a method that does not speak of
-    it, as the attribute of its object that its class sets."""
+    """How a name, or an attribute of that name, is written in the function of a node; in a method that does not speak
+    of it, as the attribute of its object that its class sets."""
     function = code.function(near)
     words = [one for one in every(function) if isinstance(one, cst.Name | cst.Attribute)]
     labels = {id(one.attr) for one in words if isinstance(one, cst.Attribute)}
