@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -92,18 +92,27 @@ def _mark(root: Any, token: _Token) -> None:
             waiting += [inner for inner, _ in node.next_functions if inner is not None]
 
 
+@dataclass(frozen=True)
+class _Holder:
+    """What holds losses: a variable, or an attribute as `self.name`; of a dict, under which key."""
+
+    name: str
+    key: Hashable = None
+
+
 def kept_in(frames: Sequence[FrameType]) -> Iterator[Kept]:
     """The totals among the variables of some frames."""
     asked: set[int] = set()
     for frame in frames:
         for name, value in variables(frame).items():
-            if (held := _in(value)) > 2:
-                yield from _kept(frame.f_code.co_filename, _grown(frame, name), held)
+            for key, held in _many(value):
+                yield from _kept(frame.f_code.co_filename, _grown(frame, _Holder(name, key)), held)
             if id(value) not in asked and (attributes := _attributes(value)):
                 asked.add(id(value))
                 for attribute, inner in attributes.items():
-                    if (held := _in(inner)) > 2:
-                        yield from _kept(*_grown_by_methods(type(value), f"self.{attribute}"), held)
+                    for key, held in _many(inner):
+                        holder = _Holder(f"self.{attribute}", key)
+                        yield from _kept(*_grown_by_methods(type(value), holder), held)
 
 
 def _kept(path: str, place: tuple[_Grown, bool] | None, held: int) -> Iterator[Kept]:
@@ -113,9 +122,13 @@ def _kept(path: str, place: tuple[_Grown, bool] | None, held: int) -> Iterator[K
         yield Kept(_shown(node), Site(path, node.lineno, *columns), held, bounded)
 
 
-def _in(value: Any) -> int:
-    """How many losses that were back-propagated are in a sum, a dict of sums, or a list."""
-    return _listed(value) if type(value) is list else max(map(_held, _tensors(value)), default=0)
+def _many(value: Any) -> Iterator[tuple[Hashable, int]]:
+    """How many losses that were back-propagated are in a sum or a list, or in one of a dict under which key; those that
+    are but a few are left out."""
+    for key, one in list(value.items()) if type(value) is dict else [(None, value)]:
+        held = _listed(one) if type(one) is list else max(map(_held, _tensors(one)), default=0)
+        if held > 2:
+            yield key, held
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -133,7 +146,7 @@ def _shown(node: _Grown) -> str:
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    """A single number with a graph, or those in a dict."""
+    """A single number with a graph, or those in a dict in a list."""
     values = value.values() if type(value) is dict else (value,)
     return [item for item in values if type(item) is Tensor and item.grad_fn is not None and item.numel() == 1]
 
@@ -157,13 +170,13 @@ def _held(total: Tensor) -> int:
     return len(found)
 
 
-def _grown(frame: FrameType, name: str) -> tuple[_Grown, bool] | None:
+def _grown(frame: FrameType, holder: _Holder) -> tuple[_Grown, bool] | None:
     """The statement in a frame's source that adds to a variable, and whether its innermost loop sets that anew."""
     tree = _tree(frame.f_code.co_filename)
     if tree is None:
         return None
     first = frame.f_code.co_firstlineno
-    return _grown_in(tree.body, name, ()) if frame.f_code.co_name == "<module>" else _in_function(tree, first, name)
+    return _grown_in(tree.body, holder, ()) if frame.f_code.co_name == "<module>" else _in_function(tree, first, holder)
 
 
 def _tree(path: str) -> ast.Module | None:
@@ -173,74 +186,79 @@ def _tree(path: str) -> ast.Module | None:
         return None
 
 
-def _grown_by_methods(owner: type, name: str) -> tuple[str, tuple[_Grown, bool] | None]:
+def _grown_by_methods(owner: type, holder: _Holder) -> tuple[str, tuple[_Grown, bool] | None]:
     """The file and statement in which a class adds to an attribute, and whether one of its methods sets that anew."""
     for one in owner.__mro__:
         for method in vars(one).values():
             path = str(getattr(getattr(method, "__code__", None), "co_filename", ""))
             tree = _tree(path) if path else None
             for node in ast.walk(tree) if tree is not None else ():
-                if isinstance(node, _Grown) and _adds_to(node, name):
-                    return path, (node, _set_anew_by(tree, name))
+                if isinstance(node, _Grown) and _adds_to(node, holder):
+                    return path, (node, _set_anew_by(tree, holder))
             if tree is not None:
                 break
     return "", None
 
 
-def _set_anew_by(tree: ast.AST | None, name: str) -> bool:
+def _set_anew_by(tree: ast.AST | None, holder: _Holder) -> bool:
     """Whether a method that does not make the object sets its attribute anew."""
     methods = [node for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.FunctionDef)]
     late = [method for method in methods if method.name != "__init__"]
-    return any(_sets_anew(node, name) for method in late for node in ast.walk(method))
+    return any(_sets_anew(node, holder) for method in late for node in ast.walk(method))
 
 
-def _in_function(tree: ast.Module, first: int, name: str) -> tuple[_Grown, bool] | None:
+def _in_function(tree: ast.Module, first: int, holder: _Holder) -> tuple[_Grown, bool] | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
             if min(lines) == first:
-                return _grown_in(node.body, name, ())
+                return _grown_in(node.body, holder, ())
     return None
 
 
-def _grown_in(body: Iterable[ast.stmt], name: str, loop: Sequence[ast.stmt]) -> tuple[_Grown, bool] | None:
+def _grown_in(body: Iterable[ast.stmt], holder: _Holder, loop: Sequence[ast.stmt]) -> tuple[_Grown, bool] | None:
     for node in body:
-        if isinstance(node, _Grown) and _adds_to(node, name):
-            return node, any(_sets_anew(other, name) for statement in loop for other in ast.walk(statement))
+        if isinstance(node, _Grown) and _adds_to(node, holder):
+            return node, any(_sets_anew(other, holder) for statement in loop for other in ast.walk(statement))
         inner = node.body if isinstance(node, ast.For | ast.While) else loop
         for block in ("body", "orelse", "finalbody"):
-            found = _grown_in(getattr(node, block, ()), name, inner)
+            found = _grown_in(getattr(node, block, ()), holder, inner)
             if found is not None:
                 return found
     return None
 
 
-def _called(node: ast.expr, name: str) -> bool:
+def _called(node: ast.expr, holder: _Holder) -> bool:
+    """Whether an expression is a holder, or an item of it that may be the one under its key."""
+    key: ast.expr | None = None
     while isinstance(node, ast.Subscript):
+        key = node.slice
         node = node.value
+    if holder.key is not None and isinstance(key, ast.Constant) and key.value != holder.key:
+        return False
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}" == name
-    return isinstance(node, ast.Name) and node.id == name
+        return f"{node.value.id}.{node.attr}" == holder.name
+    return isinstance(node, ast.Name) and node.id == holder.name
 
 
-def _adds_to(node: _Grown, name: str) -> bool:
+def _adds_to(node: _Grown, holder: _Holder) -> bool:
     if isinstance(node, ast.AugAssign):
-        return isinstance(node.op, ast.Add) and _called(node.target, name)
+        return isinstance(node.op, ast.Add) and _called(node.target, holder)
     if isinstance(node, ast.Expr):
         call = node.value.func if isinstance(node.value, ast.Call) else None
-        return isinstance(call, ast.Attribute) and call.attr == "append" and _called(call.value, name)
+        return isinstance(call, ast.Attribute) and call.attr == "append" and _called(call.value, holder)
     value = node.value
-    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add) or not _called(node.targets[0], name):
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add) or not _called(node.targets[0], holder):
         return False
-    return _called(value.left, name) or _called(value.right, name)
+    return _called(value.left, holder) or _called(value.right, holder)
 
 
-def _sets_anew(node: ast.AST, name: str) -> bool:
+def _sets_anew(node: ast.AST, holder: _Holder) -> bool:
     if isinstance(node, ast.Call):
         cleared = isinstance(node.func, ast.Attribute) and node.func.attr == "clear"
-        return cleared and _called(node.func.value, name)  # type: ignore[attr-defined]
+        return cleared and _called(node.func.value, holder)  # type: ignore[attr-defined]
     targets = node.targets if isinstance(node, ast.Assign) else ()
     every = [one for target in targets for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
-    if not isinstance(node, ast.Assign) or not any(_called(target, name) for target in every):
+    if not isinstance(node, ast.Assign) or not any(_called(target, holder) for target in every):
         return False
-    return not any(isinstance(part, ast.expr) and _called(part, name) for part in ast.walk(node.value))
+    return not any(isinstance(part, ast.expr) and _called(part, holder) for part in ast.walk(node.value))

@@ -1,19 +1,32 @@
-"""Epochs of four batches, whose losses are added up with their graphs under a key of a dictionary."""
+"""Epochs of four batches, whose losses are added up with their graphs under a key of a dictionary, and collected under
+another one by a method."""
 
 # wrong: retained-graph
 import torch
 from torch import nn
 
-torch.manual_seed(0)
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for epoch in range(3):
-    history = {"loss": 0.0, "batches": 0}
-    for _ in range(4):
-        loss = model(torch.randn(4, 3)).pow(2).mean()
-        optimizer.zero_grad()
+
+class Trainer:
+    def __init__(self):
+        torch.manual_seed(0)
+        self.model = nn.Linear(3, 1)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.history = {"rate": [], "loss": []}
+
+    def step(self, x):
+        loss = self.model(x).pow(2).mean()
+        self.optimizer.zero_grad()
         loss.backward()
-        optimizer.step()
-        history["loss"] += loss  # expect: retained-graph
-        history["batches"] += 1
-    print(history["loss"].item() / history["batches"])
+        self.optimizer.step()
+        self.history["rate"].append(self.optimizer.param_groups[0]["lr"])
+        self.history["loss"].append(loss)  # expect: retained-graph
+        return loss
+
+
+trainer = Trainer()
+for epoch in range(3):
+    epoch_totals = {"batches": 0, "loss": 0.0}
+    for _ in range(4):
+        epoch_totals["batches"] += 1
+        epoch_totals["loss"] += trainer.step(torch.randn(4, 3))  # expect: retained-graph
+    print(epoch_totals["loss"].item() / epoch_totals["batches"])
