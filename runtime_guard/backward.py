@@ -11,7 +11,7 @@ from torch import Tensor
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from runtime_guard import gradients
-from runtime_guard.divisors import divisor_in
+from runtime_guard.divisors import batches_in, divisor_in
 from runtime_guard.frameworks import Brought
 from runtime_guard.normalization import UNREAD
 from runtime_guard.penalties import Asked, Penalties
@@ -56,7 +56,7 @@ class Backward:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._missed = False
-        self._divisors: dict[tuple[Stack, float], str | None] = {}
+        self._divisors: dict[tuple[Stack, float], dict[str, str]] = {}
         self._unseen = unseen()
         self._penalties = Penalties(recorder)
         self.latest: tuple[Outcome, bool] | None = None
@@ -120,7 +120,7 @@ class Backward:
             weight = None if hidden else reading.weight
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
-                detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight),
+                detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight, reading),
                 forward=forward, region=region, alone=len(names) == 1, **recorder.sharing.of(tensors),
             )  # fmt: skip
         recorder.sharing.passed()
@@ -166,7 +166,7 @@ class Backward:
         ledger = self._recorder.state.ledgers[name]
         return not ledger.window.here or stack in ledger.window.here
 
-    def _detail(self, name: str, brought: Brought, weight: float | None) -> dict[str, str]:
+    def _detail(self, name: str, brought: Brought, weight: float | None, reading: Outcome) -> dict[str, str]:
         """Whose doing it is, and what the loss was divided by, where that is known to be the length of a window: the
         user has said so, a framework does, or a variable of that value is called so."""
         stack = brought.place
@@ -182,9 +182,20 @@ class Backward:
             return {**brought.detail, "divisor": str(steps)}
         key = (stack, weight)
         if key not in self._divisors and len(self._divisors) < _MOST_DIVISORS:
-            self._divisors[key] = self._divisor(stack, weight)
-        known = self._divisors.get(key)
-        return {**brought.detail, "divisor": known} if known is not None else brought.detail
+            self._divisors[key] = self._named(stack, weight, reading)
+        return {**brought.detail, **self._divisors.get(key, {})}
+
+    def _named(self, stack: Stack, weight: float, reading: Outcome) -> dict[str, str]:
+        """What the user calls the number that a loss was divided by: a window's length, or the number of batches."""
+        divisor = self._divisor(stack, weight)
+        if divisor is not None:
+            return {"divisor": divisor}
+        recorder = self._recorder
+        by = [one for term in reading.terms for one in term.divisors if abs(one * weight - 1) < 1e-6]
+        if len(reading.terms) != 1 or not by:
+            return {}
+        over = batches_in(recorder.turns.around(recorder.sites.frames()), by[0])
+        return {"over": over} if over is not None else {}
 
     def _divisor(self, stack: Stack, weight: float) -> str | None:
         """What the user calls the number that a loss was divided by, if that counts micro-steps; None for a loss that

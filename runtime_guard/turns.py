@@ -57,7 +57,7 @@ class Turns:
         if self._looks >= LOOKS:
             return
         self._looks += 1
-        found = self._epoch(list(self._around(frames)))
+        found = self._epoch(list(self.around(frames)))
         if found is None:
             return
         batches, turn = found
@@ -80,7 +80,7 @@ class Turns:
                 found["beside"].append(name)
         return {which: " ".join(names) for which, names in found.items()}
 
-    def _around(self, frames: list[FrameType]) -> Iterator[tuple[FrameType, _Loop]]:
+    def around(self, frames: list[FrameType]) -> Iterator[tuple[FrameType, _Loop]]:
         """The loops that are running, innermost first."""
         for frame in frames:
             key = (frame.f_code, frame.f_lineno)

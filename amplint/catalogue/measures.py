@@ -55,6 +55,8 @@ def wrong_divisor(moment: Moment) -> dict[str, str] | None:
     main = reading.main if reading is not None else None
     if reading is None or main is None or len(main.weights) != reading.micro_steps or reading.micro_steps < 2:
         return None
+    if moment.ledger.window.lost:
+        return None  # what is left of a window is not all that was divided
     found = _running_index(main) or _batch_size(main, moment) or _epoch(main, moment) or _not_as_said(main, reading)
     return None if found is None else {"n": str(reading.micro_steps), **found}
 

@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from runtime_guard import guard
+from tests.runtime.live import guarded, told
 
 BATCH = 8
 
@@ -68,3 +69,39 @@ def test_an_odd_divisor_is_a_reading_unless_the_length_was_named():
     assert found(lambda _: 5) == {}
     named = found(lambda _: 5, accumulation_steps=4)["wrong-loss-divisor"]
     assert "divided by 5: the gradient is 0.8 times" in named
+
+
+BY_BATCHES = """\
+import torch
+from torch.nn.functional import cross_entropy
+batches = [(torch.randn(4, 4), torch.randint(3, (4,))) for _ in range(8)]
+model = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for index, (x, y) in enumerate(batches):
+    loss = {loss}
+    loss.backward()
+    if (index + 1) % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+    mean = loss.item() / len(batches)
+"""
+LOSS = "cross_entropy(model(x), y)"
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        (f"{LOSS} / len(batches)", ["8: wrong-loss-divisor"]),
+        (f"{LOSS} / 4", []),
+        (f"{LOSS} * 0.125", []),
+        (f"({LOSS} + {LOSS}) / 8", []),
+    ],
+)
+def test_the_number_of_batches_in_a_list_is_recognized_where_the_text_divides_by_it(tmp_path, loss, said):
+    assert told(guarded(BY_BATCHES.format(loss=loss), tmp_path, optimizer=[])) == said
+
+
+def test_what_is_left_of_a_window_is_not_judged_by_its_size(tmp_path):
+    erased = "    if index % 4 == 0:\n        optimizer.zero_grad()\n"
+    source = BY_BATCHES.format(loss=f"{LOSS} / 4").replace("    if (", f"{erased}    if (")
+    assert told(guarded(source, tmp_path, optimizer=[])) == ["10: zero-grad-before-step"]
