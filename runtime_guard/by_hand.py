@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.ledger import Grads, carried
+from runtime_guard.clips_by_hand import Thresholds, edit_in
 from runtime_guard.late_division import quotient_in
 from runtime_guard.unseen import watched
 
@@ -20,22 +21,37 @@ class ByHand:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._watched = watched()
+        self._thresholds = Thresholds()
         self.whole = set[str]()
 
-    def changed(self, optimizer: Any, name: str) -> None:
+    def changed(self, optimizer: Any, name: str, unscaled_now: bool) -> None:
         """The event of gradients that were edited: the division by a loss scale, if they carried one by hand and all of
-        them were divided by it, else unknown code."""
+        them were divided by it, else unknown code; before it a clip, if a scaler's scale is in them and nothing else
+        explains what is left of them."""
         recorder = self._recorder
         alone = threading.active_count() == 1  # another thread may be filling the gradients that would be read
         factor = recorder.measures.run(recorder.numbers.by_hand, optimizer) if alone else None
         ledger, stack = recorder.state.ledgers[name], recorder.sites.stack()
         scale = carried(ledger, factor) if ledger.grads is Grads.PLAIN else None
+        if unscaled_now and alone and ledger.grads is Grads.SCALED:
+            self._clipped(optimizer, name)
         if scale is None:
             recorder.feed(Kind.OPAQUE, optimizer=name, stack=stack)
             return
         asked = self._watched.in_files({site.path for site in recorder.sites.chain.get(stack, stack)})
         detail = {"scale": f"{float(scale):g}"} | ({} if asked else {"unchecked": "yes"})
         recorder.feed(Kind.DIVIDE, optimizer=name, stack=stack, weight=1 / float(scale), detail=detail)
+
+    def _clipped(self, optimizer: Any, name: str) -> None:
+        """The event of a clip by hand, where the gradients have met a threshold before."""
+        recorder = self._recorder
+        carried_now = recorder.measures.run(recorder.numbers.loss_scale, optimizer)
+        limit = recorder.measures.run(self._thresholds.met, optimizer, name, carried_now)
+        if limit is not None:
+            stack = recorder.sites.stack()
+            place = (*stack[:-1], edit_in(stack[-1].path) or stack[-1])
+            detail = {"limit": f"{limit:.6g}", "scale": str(carried_now)}
+            recorder.feed(Kind.CLIP, optimizer=name, stack=place, detail=detail)
 
     def divided_late(self, name: str) -> None:
         """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""

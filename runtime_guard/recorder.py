@@ -330,13 +330,13 @@ class Recorder:
         strange = self.homes.strange() if not self.homes.alone else ()
         return [thing for thing, name in self.optimizers.living() if name in strange] if strange else []
 
-    def look(self) -> None:
-        """Makes events of what has happened to gradients by hand since the last event."""
+    def look(self, unscales: Any = None) -> None:
+        """Makes events of what has happened to gradients by hand. `unscales`: whose scale a scaler takes out now."""
         for thing, name in self._changed() if self.homes.alone else self.mine():
             if (news := self.watches[name].news()) == "gone":
                 self.gone(thing, name)
             elif news == "changed":
-                self.by_hand.changed(thing, name)
+                self.by_hand.changed(thing, name, thing is unscales)
 
     def _changed(self) -> list[tuple[Any, str]]:
         """The optimizers of which gradients are not as they were last seen, where one thread does everything."""

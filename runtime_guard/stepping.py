@@ -127,7 +127,7 @@ class Scaling(Calls):
         if not scaler._enabled or self.quiet():
             return None
         recorder = self._recorder
-        recorder.look()
+        recorder.look(optimizer)
         recorder.measures.run(recorder.numbers.before_touch, optimizer)
         name = recorder.optimizer(optimizer)
         parameters = self._parameters(scaler, name, optimizer)
@@ -146,7 +146,7 @@ class Scaling(Calls):
         if not scaler._enabled or self.quiet():
             return None
         recorder, token = self._recorder, list[Moment]()
-        recorder.look()
+        recorder.look(optimizer)
         name = recorder.optimizer(optimizer)
         recorder.by_hand.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)

@@ -1,5 +1,5 @@
 """Gradients are clipped by hand while they carry the scale."""
-# wrong: nothing that is found
+# wrong: clip-before-unscale
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ for step in range(8):
     if (step + 1) % 2 == 0:
         norm = torch.stack([p.grad.norm() for p in model.parameters()]).norm()
         for p in model.parameters():
-            p.grad.mul_(torch.clamp(1.0 / (norm + 1e-6), max=1.0))  # missed: clip-before-unscale
+            p.grad.mul_(torch.clamp(1.0 / (norm + 1e-6), max=1.0))  # expect: clip-before-unscale
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad()
