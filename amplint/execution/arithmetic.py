@@ -259,9 +259,18 @@ def _unknown(node: ir.Compare, left: Value, right: Value) -> Value:
         return left is right
     if node.op in ("is not", "!=") and (left is None or right is None):
         return left is not right
+    left, right = _another(left, right), _another(right, left)
     if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and node.op in ("==", "!=", "is", "is not"):
         return (left == right) is (node.op in ("==", "is"))
     return Condition(node.op, (left, right), _texts(node, left, right))
+
+
+def _another(value: Value, other: Value) -> Value:
+    """A public name as a setting that is not known, unless it is compared with another one of the same owner."""
+    if not isinstance(value, Public) or not isinstance(other, (str, Public, *NUMBER)):
+        return value
+    apart = not isinstance(other, Public) or value.name.rpartition(".")[0] != other.name.rpartition(".")[0]
+    return Symbol(value.name.lstrip(".")) if apart and not value.name.startswith("torch.") else value
 
 
 def _texts(node: ir.Compare, left: Value, right: Value) -> tuple[str, ...]:

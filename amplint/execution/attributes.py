@@ -39,7 +39,10 @@ def read(run: Run, owner: Value, name: str) -> Value:
     """`owner.name`."""
     if type(owner) is Symbol:
         adopted = libraries.adopt(run, owner)
-        return _of_symbol(owner, name) if adopted is None else _of_instance(run, adopted, name)
+        if adopted is not None:
+            return _of_instance(run, adopted, name)
+        returned = part_of_output(run, owner, name)
+        return returned if returned is not None else _of_symbol(owner, name)
     owner = resolve(run, owner)
     if isinstance(owner, Instance):
         return _of_instance(run, owner, name)
@@ -70,14 +73,33 @@ _KEEPS_DTYPE = frozenset(
 )
 
 
+def part_of_output(run: Run, output: Symbol, name: str) -> Value:
+    """What a model returned under a name: what was put there since, else its loss, a mean over the batch; None where
+    neither is known."""
+    if not output.forward:
+        return None
+    whole = Loss(Fraction(1), trail=Trail(forward=output.ran, reach=output.reach)) if name == "loss" else None
+    return run.objects.get(("output", f"{output.text}.{name}"), whole)
+
+
+def put_in_output(run: Run, output: Symbol, name: str, value: Value) -> None:
+    """`outputs.loss = value`, or `outputs["loss"] = value`, of what a model returned."""
+    if output.forward:
+        run.objects["output", f"{output.text}.{name}"] = value
+
+
+def forget_output(run: Run, name: str) -> None:
+    """What a model returned has the name now, as it is: nothing was put in it yet."""
+    for key in [key for key in run.objects if key[0] == "output" and key[1].startswith(f"{name}.")]:
+        del run.objects[key]
+
+
 def _of_symbol(owner: Symbol, name: str) -> Value:
-    """An attribute of something that is not known: a gradient, a mean loss that a model returned, or another symbol."""
+    """An attribute of something that is not known: a gradient, or another symbol."""
     if name == "grad":
         return Gradient(None)
     if (known := ranks.attribute(owner, name)) is not None:
         return known
-    if owner.forward and name == "loss":
-        return Loss(Fraction(1), trail=Trail(forward=owner.ran, reach=owner.reach))
     governed = owner.governed or owner.name in _FRAMEWORKS
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in _KEEPS_DTYPE, reach.kept(owner, name)
@@ -93,7 +115,7 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
     elif isinstance(owner, Class):
         owner.attributes[name] = value
     elif isinstance(owner, Symbol):
-        run.objects["attribute", f"{owner.text}.{name}"] = value
+        put_in_output(run, owner, name, value)
 
 
 def _of_instance(run: Run, owner: Instance, name: str) -> Value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from amplint.execution import arithmetic, attributes, builtins, calls, horizon, managers, mappings, operators
@@ -23,7 +22,6 @@ from amplint.execution.values import (
     Scope,
     Stream,
     Symbol,
-    Trail,
     Value,
     text_of,
 )
@@ -73,8 +71,10 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         return owner.item(index if isinstance(index, int) else 0)
     if isinstance(owner, Loss):
         return owner
-    if isinstance(owner, Symbol) and owner.forward and index == "loss":
-        return Loss(Fraction(1), trail=Trail(forward=owner.ran, reach=owner.reach))
+    if isinstance(owner, Symbol) and isinstance(index, str):
+        returned = attributes.part_of_output(run, owner, index)
+        if returned is not None:
+            return returned
     return element(owner, text_of(index))
 
 

@@ -12,6 +12,7 @@ from amplint.execution import (
     attributes,
     calls,
     counting,
+    counts,
     libraries,
     loops,
     managers,
@@ -24,7 +25,7 @@ from amplint.execution import (
     totals,
 )
 from amplint.execution.expressions import element, evaluate
-from amplint.execution.run import Cut, Run
+from amplint.execution.run import ANY_LENGTH, Cut, Run
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
@@ -81,7 +82,9 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
 def _forget(run: Run, target: ir.Expr) -> None:
     """What a call returned is another object than the one that had the name before."""
     if isinstance(target, (ir.Name, ir.Attr)):
-        run.objects.pop(("optimizer", f"self.{target.name}" if isinstance(target, ir.Attr) else target.name), None)
+        name = f"self.{target.name}" if isinstance(target, ir.Attr) else target.name
+        run.objects.pop(("optimizer", name), None)
+        attributes.forget_output(run, name)
     for item in target.items if isinstance(target, ir.Display) else ():
         _forget(run, item)
 
@@ -101,9 +104,17 @@ def named(value: Value, name: str) -> Value:
         return counting.counted(value, name)
     if _is_made(value) and _OWN_SCHEDULER(value.text):
         return with_changes(value, text=name, governed=True)
-    if _is_made(value):
+    if _is_made(value) or (isinstance(value, Symbol) and _COMPUTED(value.text) and _is_window(value, name)):
         return with_changes(value, text=name)
     return value
+
+
+_COMPUTED = says(r" (//?|\*) ")
+
+
+def _is_window(value: Symbol, name: str) -> bool:
+    """Whether a number that was worked out before the loop has a name that people give the length of a window."""
+    return value.origin is Origin.RUN and not value.offset and counting.names_window(name)
 
 
 def _as_loss(run: Run, value: Value, name: str) -> Value:
@@ -131,6 +142,8 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
         held[index] = mappings.put(held, value)
     elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
         owner[index] = mappings.put(owner, value)
+    elif isinstance(owner, Symbol) and isinstance(index, str):
+        attributes.put_in_output(run, owner, index, value)
     elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):
         assign(run, scope, target.owner, with_changes(owner, item=lambda index: value))  # one stands for all of them
 
@@ -172,7 +185,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
     after = own[0] if own is not None else arithmetic.binary(run, operation, before, value)
     totals.kept(run, node.target, after, node.at)
-    assign(run, scope, node.target, after)
+    assign(run, scope, node.target, counts.Count(after, frozenset()) if type(after) is int else after)
     return None
 
 
@@ -215,7 +228,9 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     if taken is None:
         taken = _passes_over(run, node, test)
         known = isinstance(test, bool)
-        if node.gates and run.in_batches and not run.in_library and (known or questions.may_count(test)):
+        inner = any(gate.length != ANY_LENGTH for gate in run.gates)  # of a window whose length is known
+        asked = node.gates and run.in_batches and not (run.in_library or inner)
+        if asked and (known or questions.may_count(test)):
             test = Gated(taken, None, assumed=not known)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)

@@ -196,7 +196,8 @@ def _method(
     if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
         return averages.update(run, args, keywords, at)
     role = role_of(run, symbol)
-    if method == "step" and role is None and _SCHEDULER.search(_maker(owner) or symbol.name):
+    named = _SCHEDULER.search(_maker(owner) or symbol.name) is not None
+    if named and (method == "step_update" or (method == "step" and role is None)):
         run.emit(Kind.SCHEDULER_TOLD, at, scheduler=play(run, symbol, "scheduler"))  # of which too little is known
         return Symbol("None")
     if method == "step" and role is None and args and _plays(run, args[0]) == "optimizer":
@@ -228,9 +229,9 @@ def _maker(text: str) -> str:
 HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
 
 
-_METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "zero_grad", "scale"}
+_METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "step_update", "zero_grad"}
 _METHODS |= UPDATES | tensors.METHODS
-_METHODS |= {"no_sync", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
+_METHODS |= {"no_sync", "scale", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
 
 
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:

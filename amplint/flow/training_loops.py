@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.ledger import Grads
@@ -35,6 +35,13 @@ _WORDS: Mapping[Kind, str] = {
 
 _ENDING = STEPS | {Kind.UPDATE, Kind.SCHEDULER_STEP, Kind.SCHEDULER_TOLD}
 """What belongs to the step that it follows, wherever it stands."""
+
+
+_CHANGES = "what this does to the gradients could not be followed"
+_OF_GRADIENTS = frozenset({"clip", "zero_grad"})
+"""What something that was not followed may do."""
+_OF_STEPS = _OF_GRADIENTS | {"scheduler"}
+"""What may stand where the step does, too."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +111,18 @@ def _elsewhere(run: Sequence[Event], own: dict[int, Site], site: Site) -> list[E
     return [event for event in run if own.get(id(event)) not in training]
 
 
-def _richness(events: Sequence[Event]) -> tuple[bool, bool, int]:
-    """How much of a training loop some events show: whether it goes back, whether it steps, and how many different
-    things happen."""
+def _richness(events: Sequence[Event]) -> tuple[bool, bool, bool, int]:
+    """How much of a training loop some events show: whether it goes back, whether it steps, whether it does so with all
+    gradients that it makes, and how many different things happen."""
     kinds = {event.kind for event in events}
-    return Kind.BACKWARD in kinds, not STEPS.isdisjoint(kinds), len({(event.kind, event.site) for event in events})
+    different = len({(event.kind, event.site) for event in events})
+    return Kind.BACKWARD in kinds, not STEPS.isdisjoint(kinds), not _throws_away(events), different
+
+
+def _throws_away(events: Sequence[Event]) -> bool:
+    """Whether gradients are zeroed that nothing has stepped with."""
+    what = [event.kind for event in events if event.kind in STEPS | {Kind.BACKWARD, Kind.ZERO_GRAD}]
+    return any(pair == (Kind.BACKWARD, Kind.ZERO_GRAD) for pair in pairwise(what))
 
 
 def _owners(run: Sequence[Event], places: Sequence[Site], functions: Set[Site]) -> dict[int, Site]:
@@ -142,11 +156,17 @@ def _holds(loop: Site, place: Site) -> bool:
 def _of(
     site: Site, function: str, events: list[Event], run: Sequence[Event], all_runs: Sequence[Sequence[Event]]
 ) -> Understood:
-    window = _typical(_windows(events))
+    window = _typical(_windows(events, site.path))
+    lost = _not_followed([event for found in all_runs for event in found], len(window.micro_steps), site.path)
+    stepless = not any(event.kind in STEPS for event in run)
+    lost += ((site, "nothing that was read steps with these gradients"),) if stepless else ()
     outside = Counter(_WORDS.get(event.kind) for event in run) - Counter(_WORDS.get(event.kind) for event in events)
     inside = {_WORDS.get(event.kind) for event in events}
     cadence = {word: _cadence(word, window, outside[word] > 0, word in inside) for word in _WORDS.values()}
-    if cadence["clip"] != NONE and _clips_scaled(run, events):
+    elsewhere = _OF_GRADIENTS if any(why == _CHANGES for _, why in lost) else frozenset[str]()
+    elsewhere |= _OF_STEPS if stepless else frozenset()
+    cadence |= {word: UNKNOWN for word in elsewhere if cadence[word] == NONE}
+    if cadence["clip"] not in (NONE, UNKNOWN) and _clips_scaled(run, events):
         cadence["clip"] += ", on gradients that carry the loss scale"
     return Understood(
         site,
@@ -159,11 +179,12 @@ def _of(
         cadence["zero_grad"],
         cadence["scheduler"],
         _drawn(window),
-        _not_followed([event for found in all_runs for event in found], len(window.micro_steps), site.path),
+        lost,
     )
 
 
-def _windows(events: Sequence[Event]) -> list[_Window]:
+def _windows(events: Sequence[Event], path: str) -> list[_Window]:
+    """The windows of some events of a loop in a file."""
     windows, stepped, since = [_Window()], False, set[Site]()
     back = [event.site for event in events if event.kind is Kind.BACKWARD]
     alone = {site for site, after in pairwise(back) if site == after}  # each is all of a micro-step
@@ -171,7 +192,9 @@ def _windows(events: Sequence[Event]) -> list[_Window]:
     for event in events:
         if event.kind is Kind.BACKWARD:
             if stepped and (not several or event.site == back[0] or event.site in since):
-                windows.append(_Window(_before(windows[-1].latest, back[0] if event.site in alone else event.site)))
+                begins = _at_home(event, path)
+                begins = back[0] if event.site in alone and event.site == begins else begins
+                windows.append(_Window(_before(windows[-1].latest, begins, path)))
                 stepped = False
             if event.site == back[0] or event.site in since or not windows[-1].micro_steps:
                 windows[-1].micro_steps.append([])
@@ -182,11 +205,10 @@ def _windows(events: Sequence[Event]) -> list[_Window]:
     return [window for window in windows if window.micro_steps]
 
 
-def _before(ending: list[Event], backward: Site) -> list[Event]:
+def _before(ending: list[Event], backward: Site, path: str) -> list[Event]:
     """Takes from the end of a window what stands above the next backward: it belongs to the window that begins."""
-    count = 0
-    while count < len(ending) and ending[-1 - count].kind not in _ENDING and ending[-1 - count].site < backward:
-        count += 1
+    above = takewhile(lambda event: event.kind not in _ENDING and _at_home(event, path) < backward, reversed(ending))
+    count = len(list(above))
     taken = ending[len(ending) - count :]
     del ending[len(ending) - count :]
     return taken
@@ -283,7 +305,7 @@ def _not_followed(events: Iterable[Event], micro_steps: int, path: str) -> tuple
     for event in events:
         here = _at_home(event, path)
         if event.kind is Kind.OPAQUE and "left to" not in event.detail:
-            found[here, "what this does to the gradients could not be followed"] = None
+            found[here, _CHANGES] = None
         elif event.kind is Kind.BACKWARD and micro_steps > 1 and _of_unknown_weight(event):
             found[here, "the weight of this loss could not be followed"] = None
     return tuple(sorted(found))

@@ -87,7 +87,7 @@ class Usage:
             return True
         if method in ("update", "scale", "load_state_dict"):
             return self.is_scaler(owner) or bool(_SCALER.search(owner))
-        if method == "step":
+        if method in ("step", "step_update"):
             return not _NOT_TRAINING.search(owner)
         if self.is_optimizer(owner) and method not in TORCH.quiet:
             return True

@@ -1,5 +1,7 @@
 """What of a training loop is followed, though another class, another module or a framework does a part of it."""
 
+import pytest
+
 from amplint.analysis import loops_of
 from tests.flow.drawn import HEAD, only
 
@@ -178,3 +180,21 @@ def test_the_context_of_fabric_that_puts_a_reduction_off_changes_no_gradient():
     )
     (loop,) = loops_of(text, "train.py")
     assert (loop.drawn, loop.not_followed) == ("(backward) x args.accum_iters -> step update zero_grad", ())
+
+
+@pytest.mark.parametrize("made", ["CosineLRScheduler(optimizer, t_initial=9)", "build_scheduler(optimizer)"])
+def test_a_schedule_that_is_told_the_number_of_updates_is_drawn(made):
+    loop = only(
+        f"""\
+        from timm.scheduler.cosine_lr import CosineLRScheduler
+        from mine import build_scheduler
+        lr_scheduler = {made}
+        for i, (x, y) in enumerate(loader):
+            (criterion(model(x), y) / args.accum).backward()
+            if (i + 1) % args.accum == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+                lr_scheduler.step_update(i // args.accum)
+        """
+    )
+    assert (loop.scheduler, loop.not_followed) == ("once per window", ())

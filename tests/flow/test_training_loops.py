@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.flow.drawn import drawn, only
+from amplint.analysis import loops_of
+from tests.flow.drawn import HEAD, drawn, only
 
 WINDOW = """
 for i, (x, y) in enumerate(loader):
@@ -310,6 +311,8 @@ def test_a_loop_that_only_goes_back_has_a_window_that_nobody_knows():
         """
     )
     assert (loop.window, loop.step) == ("unknown", "none")
+    assert loop.clip == loop.zero_grad == loop.scheduler == "unknown"
+    assert [why for _, why in loop.not_followed] == ["nothing that was read steps with these gradients"]
 
 
 def test_a_step_on_top_belongs_to_the_window_before():
@@ -322,3 +325,99 @@ def test_a_step_on_top_belongs_to_the_window_before():
         """
     )
     assert loop.drawn == "zero_grad backward step"
+
+
+def test_what_was_not_followed_may_clip_or_zero():
+    loop = only(
+        """
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            helper.after_backward(optimizer)
+            optimizer.step()
+        """
+    )
+    assert (loop.clip, loop.zero_grad, loop.scheduler) == ("unknown", "unknown", "none")
+
+
+def test_a_run_that_throws_gradients_away_is_not_the_one_that_is_drawn():
+    loop = only(
+        """
+        for i, (x, y) in enumerate(loader):
+            loss = criterion(model(x), y) / args.accum
+            loss.backward()
+            if (i + 1) % args.accum == 0:
+                skip = False
+                if loss > args.most * helper.average:
+                    skip = True
+                    optimizer.zero_grad()
+                if not skip:
+                    clip_grad_norm_(model.parameters(), 1.0)
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """
+    )
+    assert loop.drawn == "(backward) x args.accum -> clip step zero_grad"
+
+
+def test_what_stands_above_a_call_that_goes_back_in_another_file_is_on_top(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "back.py").write_text("def back(loss):\n    loss.backward()\n")
+    text = HEAD.replace("import torch\n", "import torch\nfrom back import back\n") + (
+        "    for x, y in loader:\n        optimizer.zero_grad()\n        back(criterion(model(x), y))\n"
+        "        optimizer.step()\n"
+    )
+    (loop,) = loops_of(text, "train.py")
+    assert loop.drawn == "zero_grad backward step"
+
+
+def test_a_window_that_is_worked_out_goes_by_its_name():
+    loop = only(
+        """
+        accum_steps = args.batch_size // args.micro_batch_size
+        while True:
+            for i in range(accum_steps):
+                (criterion(model(x), y) / accum_steps).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """
+    )
+    assert loop.drawn == "(backward) x accum_steps -> step zero_grad"
+    assert loop.divisor == "accum_steps"
+
+
+@pytest.mark.parametrize("named", ["torch.float16", "'float16'"])
+def test_a_setting_of_another_library_may_be_what_it_is_compared_with(named):
+    head = "import torch\nfrom settings import DTYPE\n\n\ndef train(model, loader, criterion, optimizer):\n"
+    (loop,) = drawn(
+        f"""
+        scaler = torch.amp.GradScaler() if DTYPE == {named} else None
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            if scaler is not None:
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+            else:
+                loss.backward()
+                optimizer.step()
+        """,
+        head,
+    )
+    assert (loop.scaler, loop.drawn) == ("scaler", "zero_grad backward step update")
+
+
+def test_a_counter_is_no_window_whatever_it_is_called():
+    loop = only(
+        """
+        accum_steps = 0
+        for x, y in loader:
+            (criterion(model(x), y) / args.window).backward()
+            accum_steps += 1
+            if accum_steps == args.window:
+                optimizer.step()
+                optimizer.zero_grad()
+                accum_steps = 0
+        """
+    )
+    assert (loop.window, loop.divisor) == ("args.window", "args.window")
