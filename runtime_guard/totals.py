@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 import weakref
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -29,6 +30,8 @@ _LONG = 64
 """So many of the last entries of a list are looked at."""
 _Grown = ast.AugAssign | ast.Assign | ast.Expr
 _FACTORS = frozenset({"MulBackward0", "DivBackward0", "NegBackward0", "AddBackward0", "ToCopyBackward0"})
+_DICTS = (dict, OrderedDict, defaultdict)
+_LISTS = (list, deque)
 _PARTS = 12
 """So many operations between a loss and what is back-propagated are gone through."""
 
@@ -125,8 +128,8 @@ def _kept(path: str, place: tuple[_Grown, bool] | None, held: int) -> Iterator[K
 def _many(value: Any) -> Iterator[tuple[Hashable, int]]:
     """How many losses that were back-propagated are in a sum or a list, or in one of a dict under which key; those that
     are but a few are left out."""
-    for key, one in list(value.items()) if type(value) is dict else [(None, value)]:
-        held = _listed(one) if type(one) is list else max(map(_held, _tensors(one)), default=0)
+    for key, one in list(value.items()) if type(value) in _DICTS else [(None, value)]:
+        held = _listed(list(one)) if type(one) in _LISTS else max(map(_held, _tensors(one)), default=0)
         if held > 2:
             yield key, held
 
@@ -147,7 +150,7 @@ def _shown(node: _Grown) -> str:
 
 def _tensors(value: Any) -> list[Tensor]:
     """A single number with a graph, or those in a dict in a list."""
-    values = value.values() if type(value) is dict else (value,)
+    values = value.values() if type(value) in _DICTS else (value,)
     return [item for item in values if type(item) is Tensor and item.grad_fn is not None and item.numel() == 1]
 
 

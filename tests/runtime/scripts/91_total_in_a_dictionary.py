@@ -2,6 +2,8 @@
 another one by a method."""
 
 # wrong: retained-graph
+from collections import defaultdict
+
 import torch
 from torch import nn
 
@@ -25,8 +27,8 @@ class Trainer:
 
 trainer = Trainer()
 for epoch in range(3):
-    epoch_totals = {"batches": 0, "loss": 0.0}
+    epoch_totals = defaultdict(float)
     for _ in range(4):
-        epoch_totals["batches"] += 1
-        epoch_totals["loss"] += trainer.step(torch.randn(4, 3))  # expect: retained-graph
+        for name, value in {"batches": 1, "loss": trainer.step(torch.randn(4, 3))}.items():
+            epoch_totals[name] += value  # expect: retained-graph
     print(epoch_totals["loss"].item() / epoch_totals["batches"])
