@@ -1,4 +1,4 @@
-"""Whether a variable is made and never read: a scheduler that has no other name cannot step."""
+"""Whether a variable is made and never handed on: a scheduler that has no other name cannot step."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from amplint.protocol.events import Site
 
+_QUESTIONS = frozenset({"get_last_lr", "get_lr", "state_dict", "last_epoch", "base_lrs"})
+
 
 def never_read(site: Site) -> bool:
-    """Whether what is made at a place gets one name, which its file nowhere reads."""
+    """Whether what is made at a place gets one name, which its file nowhere reads but to ask it something."""
     try:
         tree = ast.parse("".join(linecache.getlines(site.path)))
     except (SyntaxError, ValueError, RecursionError):
@@ -30,9 +32,11 @@ def _name(targets: list[ast.expr]) -> str | None:
 
 
 def _read(nodes: list[ast.AST]) -> Iterator[str]:
-    """What is read by its name, as a variable or as an attribute, or may be: by a name in a string."""
+    """What is read by its name, as a variable or as an attribute, or may be: by a name in a string. What is only asked
+    where it stands, as `scheduler.get_last_lr()`, is not handed on."""
+    asked = {node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in _QUESTIONS}
     for node in nodes:
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and node not in asked:
             yield node.id if isinstance(node, ast.Name) else node.attr
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
             yield node.value
