@@ -270,10 +270,11 @@ def _scaler(events: Iterable[Event]) -> str:
 def _clips_scaled(run: Sequence[Event], mine: Sequence[Event]) -> bool:
     state, here = State(), {id(event) for event in mine}
     state.expect(run)
+    stepped = {event.optimizer for event in run if event.kind in STEPS}
     scaled = False
     for event in run:
         for moment in state.moments(event):
-            if event.kind is Kind.CLIP and id(event) in here:
+            if event.kind is Kind.CLIP and id(event) in here and (moment.name in stepped or None in stepped):
                 scaled = scaled or moment.ledger.grads is Grads.SCALED
     return scaled
 

@@ -198,3 +198,14 @@ def test_a_schedule_that_is_told_the_number_of_updates_is_drawn(made):
         """
     )
     assert (loop.scheduler, loop.not_followed) == ("once per window", ())
+
+
+def test_gradients_of_an_optimizer_that_never_steps_are_not_those_that_are_clipped():
+    other = "import torch\n\n\ndef finish(other_optimizer):\n    other_optimizer.step()\n"
+    text = HEAD.replace("import torch\n", other) + (
+        "    for x, y in loader:\n        helper.before_step(args.other_optimizer)\n        optimizer.zero_grad()\n"
+        "        scaler.scale(criterion(model(x), y)).backward()\n        scaler.unscale_(optimizer)\n"
+        "        clip_grad_norm_(model.parameters(), 1.0)\n        scaler.step(optimizer)\n        scaler.update()\n"
+    )
+    (loop,) = loops_of(text, "train.py")
+    assert (loop.clip, [place.row for place, _ in loop.not_followed]) == ("every step", [11])
