@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isclose
 
-from amplint.protocol.events import Kind
+from amplint.protocol.events import ANY_LENGTH, Kind
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
 from amplint.protocol.window import Window, epoch_of, loses, worth
@@ -79,6 +79,9 @@ def _measured_sum(moment: Moment) -> str | None:
 
 def divided_alone(moment: Moment) -> bool:
     """Whether a loss divided by the window is stepped on at once, window after window."""
+    gate = moment.event.gate
+    if gate is not None and gate.length == ANY_LENGTH and gate.restarts is None:
+        return False  # what is asked there may come to pass once per window
     return moment.ledger.window.steps > 1 and _same_step(moment) and _divided_alone(moment)
 
 

@@ -84,6 +84,13 @@ def _is_data(value: Value) -> bool:
     return isinstance(value, Symbol) and value.origin is Origin.DATA
 
 
+def _divmod(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    if len(args) != 2:
+        return Symbol("divmod(...)", _origin(args))
+    left, right = (ir.Text(at, text_of(value)) for value in args)
+    return tuple(arithmetic.binary(run, ir.Binary(at, op, left, right), *args) for op in ("//", "%"))
+
+
 def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     known = [arithmetic.number(run, value) for value in args]
     stop = known[0] if len(args) == 1 else known[1]
@@ -238,6 +245,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "float": _number,
     "round": _round,
     "abs": _number,
+    "divmod": _divmod,
     "max": _extreme(max),
     "min": _extreme(min),
     "sum": _sum,

@@ -26,7 +26,7 @@ from amplint.execution import (
 )
 from amplint.execution.blocks import Yielded
 from amplint.execution.contexts import Partial
-from amplint.execution.run import ANY_LENGTH, MAX_DEPTH, Run
+from amplint.execution.run import MAX_DEPTH, Run
 from amplint.execution.signals import Returned
 from amplint.execution.values import (
     Bound,
@@ -49,7 +49,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
-from amplint.protocol.events import Gate
+from amplint.protocol.events import ANY_LENGTH, Gate
 from amplint.protocol.values import with_changes
 
 Arguments = list[Value]

@@ -30,8 +30,8 @@ from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 
 _BUILTINS = frozenset(
-    """abs all any bool dict enumerate filter float getattr hasattr int isinstance iter len list map max min next open
-    print range reversed round set setattr sorted str sum super tuple type vars zip""".split()
+    """abs all any bool dict divmod enumerate filter float getattr hasattr int isinstance iter len list map max min next
+    open print range reversed round set setattr sorted str sum super tuple type vars zip""".split()
 )
 
 

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable
 
 from amplint.execution import arithmetic, horizon
-from amplint.execution.run import ANY_LENGTH, MAX_ITERATIONS, WINDOW, Run
+from amplint.execution.run import MAX_ITERATIONS, WINDOW, Run
 from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
-from amplint.protocol.events import Gate, Kind
+from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 
 EPOCHS = 2
 _BOUNDARY = re.compile(

@@ -20,9 +20,12 @@ from amplint.execution.counts import Count, Length, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.run import Run
 from amplint.execution.values import (
+    Class,
     Criterion,
+    Function,
     Gradient,
     Loss,
+    Method,
     Optimizer,
     Origin,
     Parameters,
@@ -258,7 +261,7 @@ def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 
 def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    if args and isinstance(args[0], Public) and precision.is_autocast(args[0].name):
+    if args and isinstance(args[0], (Class, Function, Method, Public)):
         return Partial(args[0], tuple(args[1:]), tuple(keywords.items()))
     return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
 

@@ -19,9 +19,6 @@ from amplint.protocol.precision import Precision
 WINDOW = 3
 """The length of a window whose length is a symbol: it has a first micro-step, a middle and a boundary."""
 
-ANY_LENGTH = "N"
-"""How a message spells the length of a window that has no spelling."""
-
 _OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 

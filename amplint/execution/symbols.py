@@ -302,7 +302,9 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if losses and _KEEPS_LOSS(func.name):
         return with_changes(losses[0], attached=False)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
-    known = func.origin is Origin.RUN and all(_constant(value) for value in values)
+    whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+    counted = run.in_batches and bool(whole)  # by the loop, for all that is known
+    known = func.origin is Origin.RUN and all(_constant(value) for value in values) and not counted
     settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
     inner = ", ".join(text_of(value) for value in values)[:60]

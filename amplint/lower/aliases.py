@@ -47,9 +47,17 @@ def _constructor(node: ir.Class) -> tuple[ir.Param, ...]:
 
 def _given(node: object, params: dict[str, tuple[ir.Param, ...]]) -> Iterator[tuple[str, str]]:
     """What a statement or a call binds to which name: `self.f = g`, `f(g)`, `f(key=g)`."""
-    if isinstance(node, ir.Assign) and isinstance(node.value, (ir.Name, ir.Attr)):
-        yield from ((last(node.value), name) for name in binds(node.target))
+    if isinstance(node, ir.Assign) and isinstance(value := _whole(node.value), (ir.Name, ir.Attr)):
+        yield from ((last(value), name) for name in binds(node.target))
     if isinstance(node, ir.Call):
         known = zip(params.get(last(node.func), ()), node.args, strict=False)
-        given = [*((param.name, value) for param, value in known), *node.keywords]
+        given = [
+            (name, _whole(value)) for name, value in (*((one.name, value) for one, value in known), *node.keywords)
+        ]
         yield from ((last(value), name) for name, value in given if isinstance(value, (ir.Name, ir.Attr)))
+
+
+def _whole(value: ir.Expr) -> ir.Expr:
+    """A function, of which `functools.partial` gives some arguments."""
+    made = isinstance(value, ir.Call) and last(value.func) == "partial" and value.args
+    return value.args[0] if made and isinstance(value, ir.Call) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import libcst as cst
 
@@ -110,8 +110,14 @@ def _subscript(self: Expressions, node: cst.Subscript) -> ir.Expr:
 
 
 def _binary(self: Expressions, node: cst.BinaryOperation) -> ir.Expr:
-    op = _BINARY.get(type(node.operator), "?")
-    return ir.Binary(self.span(node), op, self.lower(node.left), self.lower(node.right))
+    op, left, right = _BINARY.get(type(node.operator), "?"), self.lower(node.left), self.lower(node.right)
+    if op == "&" and _is_one_less(right):  # the remainder of a power of two, as `i & (n - 1)`
+        return ir.Binary(self.span(node), "%", left, right.left)
+    return ir.Binary(self.span(node), op, left, right)
+
+
+def _is_one_less(node: ir.Expr) -> TypeGuard[ir.Binary]:
+    return isinstance(node, ir.Binary) and node.op == "-" and isinstance(node.right, ir.Const) and node.right.value == 1
 
 
 def _unary(self: Expressions, node: cst.UnaryOperation) -> ir.Expr:

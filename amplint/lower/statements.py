@@ -88,6 +88,36 @@ def _if(self: Statements, node: cst.If) -> Iterator[ir.Stmt]:
     yield ir.If(_head(self, node, node.test), self.value(node.test), self.suite(node.body), orelse)
 
 
+def _match(self: Statements, node: cst.Match) -> Iterator[ir.Stmt]:
+    """The cases one after the other, as an `if` with its `elif`s and `else`."""
+    rest: tuple[ir.Stmt, ...] = ()
+    for case in reversed(node.cases):
+        test = _pattern(self, node.subject, case.pattern)
+        if case.guard is not None:
+            guard = self.value(case.guard)
+            test = guard if test is None else ir.Logic(self.span(case.pattern), "and", (test, guard))
+        name = case.pattern.name if isinstance(case.pattern, cst.MatchAs) else None
+        bound = (ir.Assign(self.span(name), self.value(name), self.value(node.subject)),) if name is not None else ()
+        body = (*bound, *self.suite(case.body))
+        rest = body if test is None else (ir.If(self.span(case.pattern), test, body, rest),)
+    yield from rest
+
+
+def _pattern(self: Statements, subject: cst.BaseExpression, pattern: cst.MatchPattern) -> ir.Expr | None:
+    """What a pattern asks, None for one that anything matches; of one that takes something apart, its text."""
+    at = self.span(pattern)
+    if isinstance(pattern, cst.MatchAs):
+        return None if pattern.pattern is None else _pattern(self, subject, pattern.pattern)
+    if isinstance(pattern, cst.MatchOr):
+        parts = [_pattern(self, subject, one.pattern) for one in pattern.patterns]
+        known = tuple(part for part in parts if part is not None)
+        return ir.Logic(at, "or", known) if len(known) == len(parts) else None
+    if isinstance(pattern, (cst.MatchValue, cst.MatchSingleton)):
+        op = "is" if isinstance(pattern, cst.MatchSingleton) else "=="
+        return ir.Compare(at, op, self.value(subject), self.value(pattern.value))
+    return self.expressions.text(pattern)
+
+
 def _head(self: Statements, node: cst.CSTNode, last: cst.CSTNode) -> ir.Span:
     """From the keyword to the end of the head: what an editor should underline of a compound statement."""
     row, column, _, _ = self.span(node)
@@ -212,6 +242,6 @@ _MAKERS: dict[type[cst.CSTNode], Callable[[Statements, Any], Iterator[ir.Stmt]]]
     cst.Break: lambda self, node: iter((ir.Leave(self.span(node), "break"),)),
     cst.Continue: lambda self, node: iter((ir.Leave(self.span(node), "continue"),)),
     cst.Raise: lambda self, node: iter((ir.Leave(self.span(node), "raise"),)),
-    cst.Match: lambda self, node: iter((ir.Do(self.span(node), self.expressions.text(node)),)),
+    cst.Match: _match,
     cst.Assert: lambda self, node: iter((ir.Assert(self.span(node), self.value(node.test)),)),
 }

@@ -66,6 +66,10 @@ class Site(NamedTuple):
     end_column: int = 0
 
 
+ANY_LENGTH = "N"
+"""How a message spells the length of a window that has no spelling."""
+
+
 @dataclass(frozen=True)
 class Gate:
     """The condition that lets an optimizer step happen only on some micro-steps: an `if`, or the loop over a window.
