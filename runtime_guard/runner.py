@@ -148,12 +148,14 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
         with parts:
             report.update(_report(made, options, spawned.collected(parts.name)))
     errors = any(one["severity"] == "error" for one in report["violations"])
-    if errors and (not own or not status):
-        if options.exit_code is not None:
-            return int(options.exit_code)
-        if made.mode == "raise":
-            return 1
-    return status
+    return _of_errors(options, made.mode, status) if errors and (not own or not status) else status
+
+
+def _of_errors(options: argparse.Namespace, mode: str, status: int | str | None) -> int | str | None:
+    """The status of a run that ends well by itself, and in which errors were seen."""
+    if options.exit_code is not None:
+        return int(options.exit_code)
+    return 1 if mode == "raise" else status
 
 
 def _program(target: Sequence[str], is_module: bool) -> Callable[[], None]:

@@ -25,7 +25,7 @@ from amplint.execution import (
     totals,
 )
 from amplint.execution.expressions import element, evaluate
-from amplint.execution.run import ANY_LENGTH, Cut, Run
+from amplint.execution.run import Cut, Run
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
@@ -43,7 +43,7 @@ from amplint.execution.values import (
 )
 from amplint.execution.words import says
 from amplint.flow import program as ir
-from amplint.protocol.events import Kind
+from amplint.protocol.events import ANY_LENGTH, Kind
 from amplint.protocol.values import with_changes
 
 
