@@ -122,16 +122,8 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
     report: dict[str, Any] = {}
     status: int | str | None = 0
     own = True
-
-    def terminated() -> None:
-        made.recorder.ranks.patience = _PATIENCE
-        made.__exit__(Terminated, Terminated(), None)
-        with parts:
-            _report(made, options, spawned.collected(parts.name))
-        sys.stderr.flush()
-
     try:
-        with reported(terminated), spawned.reaching_children(parts.name, asked), made:
+        with reported(partial(_terminated, made, options, parts)), spawned.reaching_children(parts.name, asked), made:
             spawned.follow_forks(made)
             program()
     except WindowsSeen:
@@ -156,6 +148,15 @@ def _of_errors(options: argparse.Namespace, mode: str, status: int | str | None)
     if options.exit_code is not None:
         return int(options.exit_code)
     return 1 if mode == "raise" else status
+
+
+def _terminated(made: Any, options: argparse.Namespace, parts: tempfile.TemporaryDirectory[str]) -> None:
+    """Ends the guard and writes its report, amid whatever the script does."""
+    made.recorder.ranks.patience = _PATIENCE
+    made.__exit__(Terminated, Terminated(), None)
+    with parts:
+        _report(made, options, spawned.collected(parts.name))
+    sys.stderr.flush()
 
 
 def _program(target: Sequence[str], is_module: bool) -> Callable[[], None]:
