@@ -305,6 +305,12 @@ def scaled_loss(moment: Moment) -> bool:
     return moment.event.scaled is True
 
 
+def scaled_after_unscaled(moment: Moment) -> bool:
+    """Whether the loss that is back-propagated carries the scaler's scale, and the one before it did not."""
+    before = moment.last.get(Kind.BACKWARD)
+    return scaled_loss(moment) and (before is None or before.scaled is not True)
+
+
 def unscaled_loss(moment: Moment) -> bool:
     """Whether the loss that is back-propagated is known to carry no scale."""
     return moment.event.scaled is False

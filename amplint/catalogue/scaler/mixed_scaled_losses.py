@@ -65,7 +65,7 @@ None. Some of the losses may be left unscaled on purpose, with a step of their o
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#working-with-multiple-models-losses-and-optimizers)
 """
 
-from amplint.catalogue.amounts import at_least, scaled_loss, unscaled_loss
+from amplint.catalogue.amounts import at_least, scaled_after_unscaled, unscaled_loss
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads, Stage
@@ -78,7 +78,12 @@ RULE = Rule(
     when=(
         Condition(Kind.BACKWARD, grads=Grads.SCALED, used=False, micro_steps=at_least(1), also=unscaled_loss),
         Condition(
-            Kind.BACKWARD, grads=Grads.PLAIN, stage=Stage.READY, used=False, micro_steps=at_least(1), also=scaled_loss
+            Kind.BACKWARD,
+            grads=Grads.PLAIN,
+            stage=Stage.READY,
+            used=False,
+            micro_steps=at_least(1),
+            also=scaled_after_unscaled,
         ),
     ),
     because=((Kind.BACKWARD, "the gradients that it is added to are made here"),),
