@@ -242,7 +242,8 @@ def test_an_interrupted_run_leaves_the_file_whole(project, write, monkeypatch):
 def test_a_signal_waits_until_the_file_is_whole(project, write, how):
     write({"train.py": BAD})
     code = (
-        "import os, sys; from amplint.cli import main; sync = os.fsync; "
+        "import os, signal, sys; from amplint.cli import main; sync = os.fsync; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background jobs ignore it
         f"os.fsync = lambda file: (sync(file), os.kill(os.getpid(), {int(how)})); "
         "sys.exit(main(['--fix', '--no-cache']))"
     )

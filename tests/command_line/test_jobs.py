@@ -34,7 +34,8 @@ def test_a_file_that_takes_its_process_down_is_named_and_the_others_are_done(amp
 def test_an_interrupt_ends_the_processes_at_once(project, write):
     """Control-C goes to the whole group; nobody waits for files that are being analysed."""
     write(FILES)
-    code = "import sys; from tests.command_line.planted import waiting; from amplint.cli import main; "
+    code = "import signal, sys; from tests.command_line.planted import waiting; from amplint.cli import main; "
+    code += "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background jobs ignore it
     code += "sys.exit(main(['--jobs', '2', '--no-cache', '-q'], waiting))"
     search = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
     run = subprocess.Popen(
@@ -49,3 +50,4 @@ def test_an_interrupt_ends_the_processes_at_once(project, write):
     finally:
         if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
