@@ -257,11 +257,9 @@ def losing_again(moment: Moment) -> bool:
 def erased_regardless(moment: Moment) -> bool:
     """Whether what was erased last was not thrown away on purpose: for numbers that are not finite, or once the norm of
     what the backward had made was found too large."""
-    erased, backward = moment.last.get(Kind.ZERO_GRAD), moment.last.get(Kind.BACKWARD)
-    if erased is None:
-        return True
-    too_large = "large" in erased.detail and (backward is None or "large" not in backward.detail)
-    return not too_large and ("finite" not in erased.detail or "finite" in moment.event.detail)
+    erased, backward = (moment.last.get(kind, moment.event).detail for kind in (Kind.ZERO_GRAD, Kind.BACKWARD))
+    too_large = "large" in erased and "large" not in backward
+    return not too_large and ("finite" not in erased or "finite" in moment.event.detail)
 
 
 def left_over_again(moment: Moment) -> bool:
