@@ -129,7 +129,7 @@ class Normalization:
     def runs_again(self, recognized: tuple[Way, Loss, Outcome], root: Tensor, start: float) -> bool:
         """Whether what is about to be back-propagated has the very numbers of a loss that was recognized."""
         way, loss, outcome = recognized
-        if start != loss.values[0] or not way.repeats(root, loss):
+        if way.loss(root, start) != loss:
             return False
         way.passes += 1
         self._running = outcome

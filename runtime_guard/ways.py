@@ -114,28 +114,6 @@ class Way:
         elements = _elements_at(node) if type(node) is self.end else None
         return Loss(tuple(values), elements) if elements is not None else None
 
-    def repeats(self, root: Tensor, loss: Loss) -> bool:
-        """Whether a loss has the numbers of another one; that with which its backward begins is left aside."""
-        try:
-            return self._repeats(root, loss)
-        except RuntimeError:
-            return False
-
-    def _repeats(self, root: Tensor, loss: Loss) -> bool:
-        node: Any = root.grad_fn
-        at = 0
-        for step in self.steps:
-            kind: type = type(node)
-            if kind is not step.kind:
-                return False
-            below = node.next_functions
-            if step.scale or step.raw is not None:
-                at += 1
-                if _number_at(node, step) != loss.values[at] or below[1 - step.child][0] is not None:
-                    return False
-            node = below[step.child][0]
-        return type(node) is self.end and _elements_at(node) == loss.elements
-
     def path(self, values: Values) -> Path:
         """What the numbers of a loss make of it."""
         path, at = Path(), 1

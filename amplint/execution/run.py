@@ -101,7 +101,9 @@ class Run:
     steps. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition that
     may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`: those
     for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library,
-    whose end takes them out. `batch_sizes`: of the loaders.
+    whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to
+    run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a batch of the epoch
+    was. `whole`: what runs is a framework's whole step.
     """
 
     program: ir.Program

@@ -203,3 +203,10 @@ def applied(text: str, changes: list[Change]) -> str | None:
 def offsets_of(text: str) -> list[int]:
     """The offset at which each line starts."""
     return [0, *(end.end() for end in _LINE_END.finditer(text))]
+
+
+def every(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all that stands in it, in the order of the text."""
+    yield node
+    for child in node.children:
+        yield from every(child)

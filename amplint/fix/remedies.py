@@ -12,7 +12,7 @@ from amplint.catalogue.remedy import Delete, EndRegion, Hoist, Insert, Move, Rem
 from amplint.dialects.torch import TORCH
 from amplint.findings import Finding
 from amplint.fix import layout, rewriting
-from amplint.fix.code import Change, Code, Statement
+from amplint.fix.code import Change, Code, Statement, every
 from amplint.fix.regions import end_region
 from amplint.fix.renaming import rename
 from amplint.fix.sentences import read, written
@@ -71,7 +71,7 @@ def _said_already(stage: Stage, anchor: Statement, sentence: str) -> bool:
     loop = _nearest_loop(code, anchor)
     return loop is not None and any(
         isinstance(one, cst.Call) and code.source(one) == sentence and _nearest_loop(code, one) is loop
-        for one in _nodes(loop)
+        for one in every(loop)
     )
 
 
@@ -137,7 +137,7 @@ def _every_branch(stage: Stage, statement: Statement) -> Statement | None:
     outer = stage.code.statement(above) if above is not None else None
     if not isinstance(outer, cst.If) or above is None or not isinstance(_last_branch(outer), cst.Else):
         return None
-    inner = [one for one in _nodes(outer) if isinstance(one, Statement) and not isinstance(one, cst.If)]
+    inner = [one for one in every(outer) if isinstance(one, Statement) and not isinstance(one, cst.If)]
     all_wrong = all(_is_as_wrong(stage, one) or _is_text(one) for one in inner)
     return outer if all_wrong and sum(_is_as_wrong(stage, one) for one in inner) > 1 else None
 
@@ -211,9 +211,9 @@ def _is_read_elsewhere(code: Code, moved: Statement, anchor: Statement) -> bool:
     """Whether what a statement binds would be bound under a new condition only, and is read outside of it."""
     bound = {
         word.value
-        for one in _nodes(moved)
+        for one in every(moved)
         if isinstance(one, cst.AssignTarget)
-        for word in _nodes(one)
+        for word in every(one)
         if isinstance(word, cst.Name)
     }
     gates = [one for one in code.above(anchor) if isinstance(one, cst.If) and not code.inside(moved, one)]
@@ -223,14 +223,8 @@ def _is_read_elsewhere(code: Code, moved: Statement, anchor: Statement) -> bool:
         isinstance(one, cst.Name)
         and one.value in bound
         and not (code.inside(one, gates[-1]) or code.inside(one, moved))
-        for one in _nodes(code.function(moved))
+        for one in every(code.function(moved))
     )
-
-
-def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in node.children:
-        yield from _nodes(child)
 
 
 def _statement(stage: Stage, kind: Kind) -> Statement | None:

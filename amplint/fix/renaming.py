@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from amplint.catalogue.remedy import Rename, Renamed
-from amplint.fix.code import Change, Code
+from amplint.fix.code import Change, Code, every
 from amplint.fix.stage import Stage
 
 
@@ -46,7 +46,7 @@ def rename(stage: Stage, action: Rename) -> Iterator[list[Change]]:
 
 def _imported(code: Code, action: Rename) -> _Names:
     names = _Names()
-    for node in _nodes(code.tree.module):
+    for node in every(code.tree.module):
         if isinstance(node, cst.ImportFrom) and node.module is not None and not node.relative:
             _from(code, action, node, names)
         elif isinstance(node, cst.Import):
@@ -106,7 +106,7 @@ def _dotted(node: cst.CSTNode) -> str:
 
 
 def _used(code: Code, action: Rename, names: _Names) -> Iterator[Change]:
-    for node in _nodes(code.tree.module):
+    for node in every(code.tree.module):
         above = code.parents.get(node)
         if isinstance(node, cst.Attribute):
             yield from _attribute(code, action, names, node)
@@ -179,9 +179,3 @@ def _arguments(code: Code, renamed: Renamed, call: cst.Call) -> Iterator[Change]
     for arg, name in zip(given, renamed.positions, strict=False):
         start = code.span(arg)[0]
         yield Change(start, start, f"{name}=")
-
-
-def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in node.children:
-        yield from _nodes(child)

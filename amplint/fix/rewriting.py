@@ -24,9 +24,9 @@ from amplint.catalogue.remedy import (
     Unwrap,
 )
 from amplint.fix import layout
-from amplint.fix.code import Change, Code
+from amplint.fix.code import Change, Code, every
 from amplint.fix.sentences import read, written
-from amplint.fix.spellings import every, spellings
+from amplint.fix.spellings import spellings
 from amplint.fix.stage import Stage, remainders
 from amplint.protocol.events import Kind
 

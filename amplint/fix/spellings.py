@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from amplint.fix.code import Code
+from amplint.fix.code import Code, every
 
 
 def spellings(code: Code, name: str, near: cst.CSTNode) -> set[str]:
@@ -17,13 +15,6 @@ def spellings(code: Code, name: str, near: cst.CSTNode) -> set[str]:
     labels = {id(one.attr) for one in words if isinstance(one, cst.Attribute)}
     written = {code.source(one) for one in words if id(one) not in labels}
     return {text for text in written if text == name or text.endswith(f".{name}")} or _own(code, name, function)
-
-
-def every(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and all that stands in it."""
-    yield node
-    for child in node.children:
-        yield from every(child)
 
 
 def _own(code: Code, said: str, function: cst.CSTNode) -> set[str]:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from amplint.flow import program as ir
-from amplint.lower.names import dotted, functions, last, reaches, walk
+from amplint.lower.made_scalers import makes_plain, reached
+from amplint.lower.names import dotted, functions, last, walk
 from amplint.lower.project import class_text
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, Fact
 
-_SCALER = re.compile(r"torch\.(cuda\.)?amp\.(grad_scaler\.)?GradScaler$")
 _RESTORES = re.compile(r"(?i)load|resume|restore")
 _KEEPS_SCALER = re.compile(r"""(?s)def load_state_dict\b.*['"]scaler['"]|['"]scaler['"].*def load_state_dict\b""")
 
@@ -37,11 +37,7 @@ def _fact(path: str, node: ir.Stmt, name: str) -> Fact:
 
 def _made(node: ir.Stmt, scope: Scope) -> str:
     """The name that a statement gives to a new scaler of torch's, or of a class of the user's in another case."""
-    if not isinstance(node, ir.Assign):
-        return ""
-    values = (node.value.yes, node.value.no) if isinstance(node.value, ir.Choice) else (node.value,)
-    made = (scope.qualified(value.func) for value in values if isinstance(value, ir.Call))
-    return dotted(node.target) if any(_SCALER.match(name) for name in made if name is not None) else ""
+    return dotted(node.target) if isinstance(node, ir.Assign) and makes_plain(node.value, scope) else ""
 
 
 def _loads(node: object, name: str) -> bool:
@@ -54,24 +50,13 @@ def _of_class(path: str, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
     methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
     every = [(name, node, _made(node, scope)) for name, method in methods.items() for node in method.body]
     made = [one for one in every if one[2].startswith("self.")]
-    early = _reached(methods, "__init__") if made else set()
+    early = reached(methods, "__init__") if made else set()
     first = [node for name in early for node in walk(methods[name])]
     for name, node, scaler in made:
         loaded = any(_loads(one, scaler) for one in first) or _restored(path, first, scaler.rpartition(".")[0], scope)
-        again = any(_loads(methods[other], scaler) for other in _reached(methods, name))
+        again = any(_loads(methods[other], scaler) for other in reached(methods, name))
         if name not in early and loaded and not again:
             yield _fact(path, node, scaler)
-
-
-def _reached(methods: dict[str, ir.Function], name: str) -> set[str]:
-    """The methods that one runs, itself included."""
-    waiting, found = [name], set[str]()
-    while waiting:
-        here = waiting.pop()
-        if here in methods and here not in found:
-            found.add(here)
-            waiting += [called.lstrip(".") for called in reaches(methods[here])]
-    return found
 
 
 def _restored(path: str, nodes: list[object], holder: str, scope: Scope) -> bool:

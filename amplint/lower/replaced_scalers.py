@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from amplint.flow import program as ir
-from amplint.lower.names import dotted, last, reaches, reads, speaks_of_shards, walk
+from amplint.lower.made_scalers import makes_plain, reached
+from amplint.lower.names import dotted, last, reads, speaks_of_shards, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import REPLACED, Fact
 
 _SHARDED = "ShardedGradScaler"
-_PLAIN = re.compile(r"torch\.(cuda\.)?amp\.(grad_scaler\.)?GradScaler$")
 
 
 def replaced_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
@@ -26,11 +25,11 @@ def replaced_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
         methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
         first = methods.get("__init__")
         sharded = {dotted(node.target) for node in _made(first) if _makes_sharded(node)}
-        early = _reached(methods, "__init__") if sharded else set(methods)
+        early = reached(methods, "__init__") if sharded else set(methods)
         for method in (node for name, node in methods.items() if name not in early):
             own = {dotted(node.target) for node in _made(method) if _makes_sharded(node)}
             for node in _made(method):
-                if dotted(node.target) in sharded - own and _makes_plain(node, scope) and not _asks(method):
+                if dotted(node.target) in sharded - own and makes_plain(node.value, scope) and not _asks(method):
                     yield Fact(REPLACED, Site(path, *node.at), {"scaler": dotted(node.target)})
 
 
@@ -42,24 +41,6 @@ def _made(method: ir.Function | None) -> list[ir.Assign]:
 
 def _makes_sharded(node: ir.Assign) -> bool:
     return any(isinstance(part, ir.Call) and last(part.func) == _SHARDED for part in walk(node.value))
-
-
-def _makes_plain(node: ir.Assign, scope: Scope) -> bool:
-    """Whether a scaler of torch's is assigned, though perhaps in one case only."""
-    values = (node.value.yes, node.value.no) if isinstance(node.value, ir.Choice) else (node.value,)
-    made = (scope.qualified(value.func) for value in values if isinstance(value, ir.Call))
-    return any(_PLAIN.match(name) for name in made if name is not None)
-
-
-def _reached(methods: dict[str, ir.Function], name: str) -> set[str]:
-    """The methods that one runs, itself included."""
-    waiting, found = [name], set[str]()
-    while waiting:
-        here = waiting.pop()
-        if here in methods and here not in found:
-            found.add(here)
-            waiting += [called.lstrip(".") for called in reaches(methods[here])]
-    return found
 
 
 def _asks(method: ir.Function) -> bool:
