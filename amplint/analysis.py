@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
@@ -42,6 +43,7 @@ from amplint.protocol.events import Kind, Site
 from amplint.protocol.facts import PIPELINED, SHARDED_CLIP
 from amplint.protocol.scene import Scene
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
+from amplint.source.ignored_targets import ignored_targets
 from amplint.source.parse import parse
 from amplint.source.prefilter import more_than_zeroing
 from amplint.source.reading import Unparsable, Unreadable, decoded, read
@@ -148,7 +150,7 @@ def _read(text: str, filename: str, taught: Teaching) -> _Reading | None:
         return None
     with recorded() as asked:
         body = Statements(parse(reduced)).module()
-        reading = _Reading(body, Played(program(filename, body, taught)), asked)
+        reading = _Reading(body, Played(program(filename, text, body, taught)), asked)
     for old in list(_READ)[: len(_READ) + 1 - MOST_READ]:
         del _READ[old]
     _READ[place] = reading
@@ -183,9 +185,10 @@ _OWN: dict[tuple[str, ...], tuple[Answers, frozenset[tuple[str, Site]]]] = {}
 
 def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     try:
-        reduced = scout(decoded(read(filename, lambda data: True) or b""), _seeds(taught))
+        text = decoded(read(filename, lambda data: True) or b"")
+        reduced = scout(text, _seeds(taught))
         body = Statements(parse(reduced)).module() if reduced is not None else None
-        found = _all_breaches(Played(program(filename, body, taught)), RULES) if body is not None else ()
+        found = _all_breaches(Played(program(filename, text, body, taught)), RULES) if body is not None else ()
         return frozenset(breach.key for breach in found if breach.site.path == filename)
     except (Unparsable, Unreadable):
         return frozenset()
@@ -252,9 +255,14 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
     return TrainingLoop(filename, _place(loop.site), **parts, drawn=loop.drawn, not_followed=lost)
 
 
-def program(filename: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
+def program(filename: str, text: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
     """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
-    return program_of(filename, body, surroundings_of(filename, body, taught), neighbours_of(filename, body))
+    made = program_of(filename, body, surroundings_of(filename, body, taught), neighbours_of(filename, body))
+    return replace(made, ignored=ignored_targets(filename, text)) if _WINDOW.search(text) else made
+
+
+_WINDOW = re.compile(r"(?i)accum|micro_?(batch|step)")
+"""What a text says that speaks of windows of several micro-steps."""
 
 
 @contextmanager

@@ -40,13 +40,17 @@ def uneven_tokens(moment: Moment) -> dict[str, str] | None:
         return None
     heavy, light = weights.index(max(weights)), weights.index(min(weights))
     whole = main.weight_sum is not None and isclose(main.weight_sum, len(weights), rel_tol=_CLOSE)
+    spread = f"{main.spread:.1f}" if main.spread >= 1.95 else f"{main.spread:.2f}"
     return {
         "how": "added up whole" if whole else "averaged",
-        "spread": f"{main.spread:.1f}" if main.spread >= 1.95 else f"{main.spread:.2f}",
-        "heavy": str(heavy + 1),
-        "light": str(light + 1),
-        "counts": ", ".join(f"{count:g}" for count in main.counts if count is not None),
+        "weighs": f"each token of micro-batch {heavy + 1} weighs {spread} times a token of micro-batch {light + 1}",
+        "counts": ", ".join(f"{count:g}" for count in main.counts if count is not None) + " tokens",
     }
+
+
+def unmeasured(moment: Moment) -> bool:
+    """Whether no numbers of a window were measured at a moment."""
+    return window_of(moment) is None
 
 
 def wrong_divisor(moment: Moment) -> dict[str, str] | None:

@@ -23,6 +23,10 @@ ASKED: Mapping[str, Asked] = {"transformer_lens": Asked("return_type", "loss", f
 """By the package whose models are asked."""
 
 
+COUNTS = "num_items_in_batch"
+"""The argument by which a model of transformers sums its losses up and divides them (4.57, `loss/loss_utils.py`)."""
+
+
 def asks_for_mean(packages: Container[str], keywords: Mapping[str, object]) -> bool:
     """Whether a call of a model, in a program that imports some packages, asks for a loss averaged over the batch."""
     return any(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from amplint.dialects import GOVERNS
 from amplint.execution import libraries, mappings, neighbours, ranks, reach
 from amplint.execution.arithmetic import resolve
+from amplint.execution.ignored import OF_LABELS
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -78,7 +79,8 @@ def part_of_output(run: Run, output: Symbol, name: str) -> Value:
     neither is known."""
     if not output.forward:
         return None
-    whole = Loss(Fraction(1), trail=Trail(forward=output.ran, reach=output.reach)) if name == "loss" else None
+    trail = Trail(forward=output.ran, reach=output.reach)
+    whole = Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
     return run.objects.get(("output", f"{output.text}.{name}"), whole)
 
 

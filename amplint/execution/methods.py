@@ -10,6 +10,7 @@ from amplint.execution import (
     arithmetic,
     attributes,
     averages,
+    ignored,
     libraries,
     mappings,
     norms,
@@ -260,6 +261,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     detail |= ranks.averaged(run, loss) | ranks.counted(run, loss)
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
+    detail |= ignored.told(run, loss)
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     run.emit(
         Kind.BACKWARD,

@@ -13,7 +13,19 @@ from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
-from amplint.execution import arithmetic, horizon, methods, norms, penalties, precision, ranks, reach, symbols, tensors
+from amplint.execution import (
+    arithmetic,
+    horizon,
+    ignored,
+    methods,
+    norms,
+    penalties,
+    precision,
+    ranks,
+    reach,
+    symbols,
+    tensors,
+)
 from amplint.execution.averages import Averaged
 from amplint.execution.contexts import Partial, Region
 from amplint.execution.counts import Count, Length, Quotient
@@ -182,7 +194,8 @@ def criterion_of(value: Value, keywords: Keywords) -> Criterion | None:
 def _criterion(name: str, keywords: Keywords) -> Criterion:
     reduction = keywords.get("reduction", "mean")
     averaged = reduction in ("mean", "batchmean") if isinstance(reduction, str) else None
-    return Criterion(averaged, reduction == "none", name.rpartition(".")[2])
+    short = name.rpartition(".")[2]
+    return Criterion(averaged, reduction == "none", short, ignored.by_criterion(short, keywords))
 
 
 _FUSED = frozenset({"FusedAdam", "DeepSpeedCPUAdam"})

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from amplint.execution import public
-from amplint.execution.values import Loss, Method, Scope, Symbol, Trail, Value
+from amplint.execution.values import Criterion, Loss, Method, Scope, Symbol, Trail, Value
 from amplint.flow import program as ir
 
 if TYPE_CHECKING:
@@ -110,21 +110,22 @@ def _loss(run: Run, scope: Scope, read: _Forward, value: ir.Expr, other: Symbol)
         bound = [one for one in read.bound.get(value.name, []) if one is None or not _is_none(one)]
         made = bound[0] if len(bound) == 1 else None
         return _loss(run, scope, _Forward({}, []), made, other) if made is not None else None
-    if not isinstance(value, ir.Call) or not _averages(run, scope, value):
+    criterion = _criterion(run, scope, value) if isinstance(value, ir.Call) else None
+    if criterion is None or criterion.averaged is not True:
         return None
-    return Loss(Fraction(1), trail=Trail(forward=other.ran, reach=other.reach))
+    return Loss(Fraction(1), trail=Trail(forward=other.ran, reach=other.reach), ignores=criterion.ignores)
 
 
 def _is_none(node: ir.Expr) -> bool:
     return isinstance(node, ir.Const) and node.value is None
 
 
-def _averages(run: Run, scope: Scope, node: ir.Call) -> bool:
-    """Whether a call is that of a criterion of torch that takes the mean."""
+def _criterion(run: Run, scope: Scope, node: ir.Call) -> Criterion | None:
+    """The criterion of torch that is called, if one is."""
     from amplint.execution.expressions import evaluate
 
     if not isinstance(node.func, (ir.Name, ir.Attr)):
-        return False
-    keywords = {name: evaluate(run, scope, value) for name, value in node.keywords if name == "reduction"}
-    criterion = public.criterion_of(evaluate(run, scope, node.func), keywords)
-    return criterion is not None and criterion.averaged is True
+        return None
+    said = (one for one in node.keywords if one[0] in ("reduction", "ignore_index"))
+    keywords = {name: evaluate(run, scope, value) for name, value in said}
+    return public.criterion_of(evaluate(run, scope, node.func), keywords)

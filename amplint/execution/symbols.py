@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from amplint.dialects.asked_losses import asks_for_mean
+from amplint.dialects.asked_losses import COUNTS, asks_for_mean
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
@@ -87,7 +87,7 @@ def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> V
         return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=reach.of(args))
     handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
     weight, trail = None if criterion.averaged is None else Fraction(1), precision.trail_of(run, args)
-    return Loss(weight, trail=trail, of=handed, summed=criterion.averaged is False)
+    return Loss(weight, trail=trail, of=handed, summed=criterion.averaged is False, ignores=criterion.ignores)
 
 
 def play(run: Run, value: Value, role: str) -> Value:
@@ -296,7 +296,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         if asks_for_mean(run.program.packages, keywords):
             return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
         text, governed = f"{func.text}(...)", func.governed
-        return Symbol(text, Origin.DATA, forward=True, governed=governed, ran=ran, half=half, reach=through)
+        known = COUNTS not in keywords
+        return Symbol(text, Origin.DATA, forward=known, governed=governed, ran=ran, half=half, reach=through)
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
     if losses and _KEEPS_LOSS(func.name):

@@ -119,6 +119,7 @@ class Loss:
     `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given.
     `attached`: it certainly carries its graph. `whole`: a model has returned it, whatever it is. `raw`: of a function
     not followed: no mean? `collected`: its value is the sum over the ranks, which its graph does not know.
+    `ignores`: the value of targets that the mean leaves out.
     """
 
     weight: Fraction | None
@@ -133,6 +134,7 @@ class Loss:
     whole: bool = field(default=False, compare=False)
     raw: bool = field(default=False, compare=False)
     collected: bool = field(default=False, compare=False)
+    ignores: str = field(default="", compare=False)
 
     def times(self, factor: Value, text: str) -> Loss:
         """The loss multiplied by a number, or by a symbol of which only the text is known."""
@@ -183,11 +185,14 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A loss function object of torch, called `name`; `averaged` is False for reduction='sum', None: not known."""
+    """A loss function object of torch, called `name`; `averaged` is False for reduction='sum', None: not known.
+
+    `ignores`: the value of targets that it leaves out, empty if it leaves out none."""
 
     averaged: bool | None = True
     elementwise: bool = False
     name: str = ""
+    ignores: str = ""
 
 
 @dataclass(frozen=True)

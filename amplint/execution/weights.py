@@ -109,7 +109,8 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
             return with_changes(known, scaler=scaler, trail=trail)
     over = left.over if left.over == right.over else None
     summed = left.summed or right.summed
-    return Loss(_sum_of(left, right), left.factors | right.factors, scaler, divisor, over, summed=summed, trail=trail)
+    weight, factors, ignores = _sum_of(left, right), left.factors | right.factors, left.ignores or right.ignores
+    return Loss(weight, factors, scaler, divisor, over, summed=summed, trail=trail, ignores=ignores)
 
 
 def _sum_of(left: Loss, right: Loss) -> Fraction | None:

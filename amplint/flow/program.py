@@ -1,7 +1,6 @@
 """A training program without all that does not matter to the training step: `lower` writes it, `execution` runs it.
 
-It keeps Python's statements and expressions, but knows nothing of the syntax tree that they were read from. `at` is
-(row, column, end row, end column), counted from 1, the end exclusive."""
+It keeps Python's statements and expressions, but not the syntax tree. `at` is (row, column, end row, end column)."""
 
 from __future__ import annotations
 
@@ -373,12 +372,12 @@ class Library:
 class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
-    `called`: the functions that another one calls, methods with a dot before their name. `libraries`: frameworks that
-    it uses; `packages`: all that it imports. `losses`: names of what is back-propagated or scaled. `varying`: names
-    that a loop over batches sets anew, not to a literal. `casts`: autocast is used outside the step. `takes_gradients`:
-    something may step, or use one. `ranks`: what it does about other processes. `links`: file and name behind a public
-    name, of `neighbours`. `quiet` functions do nothing to what they are handed. `freezes`: parameters. `norms_used`:
-    beyond a look. `half`: where optimizers of float16 parameters are made. `parts`: pairs of models that share some."""
+    `called`: the functions that another one calls, methods with a dot before them. `libraries`: frameworks that it
+    uses; `packages`: all that it imports. `losses`: what is back-propagated or scaled. `varying`: names that a loop
+    over batches sets anew, not to a literal. `casts`: autocast is used outside the step. `takes_gradients`: something
+    may. `ranks`: what it does about others. `links`: file and name behind a public name, of `neighbours`. `quiet`
+    functions do nothing to what they get. `freezes`: parameters. `norms_used`: beyond a look. `half`: where float16
+    parameters get optimizers. `ignored`: what masks or pads targets. `parts`: models that share some, in pairs."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -396,5 +395,6 @@ class Program:
     freezes: bool = False
     norms_used: bool = False
     half: frozenset[tuple[str, Span]] = frozenset()
+    ignored: frozenset[str] = frozenset()
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()

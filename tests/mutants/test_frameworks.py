@@ -335,7 +335,7 @@ OF_A_FRAMEWORK = {
     "timm: drop call": NO_STEP,
     "sums over all tokens: drop divide": "a sum may be meant, with a learning rate to match",
     "sums over all tokens: double divide": "what a sum is due is not known where its counts come with the batch",
-    "sums over all tokens: raw divide": "that the counts differ is seen in a run: mean-of-token-means",
+    "sums over all tokens: raw divide": "nothing says that the counts differ: only a run shows mean-of-token-means",
     "sums over all tokens: double backward": TWICE,
     "sums over all tokens: ungated": "nothing is left that says of a window",
     "mmengine: double update": TWICE,

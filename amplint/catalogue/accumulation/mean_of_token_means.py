@@ -55,6 +55,9 @@ optimizer.step()
 optimizer.zero_grad()
 ```
 
+Read without a run, this is a warning: that targets are masked with the value that the loss ignores says that their
+number differs, and not by how much. In a run it is an error, with the numbers.
+
 ## Messages
 
 - no error; "the loss with gradient accumulation is higher than with the full batch"
@@ -78,15 +81,18 @@ batches are fetched.
   (https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html)
 """
 
-from amplint.catalogue.measures import uneven_tokens
-from amplint.catalogue.rule import Rule, Tier
-from amplint.protocol.events import Kind
+from amplint.catalogue.measures import uneven_tokens, unmeasured
+from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.catalogue.token_means import token_means, token_words
+from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the means of micro-batches with {counts} tokens are {how}: each token of micro-batch {heavy} weighs "
-    "{spread} times a token of micro-batch {light}",
+    message="the means of micro-batches with {counts} are {how}: {weighs}",
     advice='add the losses up with `reduction="sum"` and divide by the valid tokens of the whole window',
-    observe=uneven_tokens,
+    when=(Condition(STEPS, late=False, joined=False, also=token_means),),
     place=Kind.BACKWARD,
+    milder=unmeasured,
+    words=token_words,
+    observe=uneven_tokens,
 )
