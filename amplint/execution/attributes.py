@@ -211,6 +211,32 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
     return owner.attributes.setdefault(name, unknown)  # not looked for again
 
 
+def made_later(run: Run, owner: Value, name: str) -> Value:
+    """An attribute that the constructor sets to None and of which something is asked: the object that another method of
+    the class makes, by a class of the program or a function that does no more; None where that is not known."""
+    if not isinstance(owner, Instance) or owner.attributes.get(name, _MISSING) is not None:
+        return None
+    for function in _methods(owner.klass):
+        value = _assigned(run, function).get(name)
+        if value is not None and _makes_only(run, function, value):
+            del owner.attributes[name]
+            found = _set_elsewhere(run, owner, name)
+            owner.attributes[name] = found if isinstance(found, Instance) else None
+            break
+    return owner.attributes[name]
+
+
+def _makes_only(run: Run, method: Function, node: ir.Expr) -> bool:
+    """Whether what is called, by a name of the module of a method, makes an object and does nothing else."""
+    from amplint.execution.expressions import evaluate
+
+    if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name):
+        return False
+    with neighbours.within(run, method.scope):
+        called = evaluate(run, method.scope, node.func)
+    return isinstance(called, Class) or (isinstance(called, Function) and not getattr(called.node, "relevant", True))
+
+
 def _is_governed(klass: Class) -> bool:
     """Whether a class derives from a framework's, whose optimizers and losses are not ours to judge."""
     return any(

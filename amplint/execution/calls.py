@@ -49,6 +49,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
 from amplint.protocol.events import ANY_LENGTH, Gate
 from amplint.protocol.values import with_changes
 
@@ -70,6 +71,8 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
         return builtins.super_of(scope)
     func = arithmetic.resolve(run, evaluate(run, scope, node.func))
+    if func is None:  # it cannot be, so another method has set it
+        func = Symbol(spelled(node.func))
     args = [evaluate(run, scope, arg) for arg in node.args]
     keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
     rest = [evaluate(run, scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]

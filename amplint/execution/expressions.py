@@ -50,7 +50,10 @@ def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
 
 
 def _attr(run: Run, scope: Scope, node: ir.Attr) -> Value:
-    return attributes.read(run, evaluate(run, scope, node.owner), node.name)
+    owner = evaluate(run, scope, node.owner)
+    if owner is None and isinstance(node.owner, ir.Attr):
+        owner = attributes.made_later(run, evaluate(run, scope, node.owner.owner), node.owner.name)
+    return attributes.read(run, owner, node.name)
 
 
 def _item(run: Run, scope: Scope, node: ir.Item) -> Value:

@@ -20,7 +20,7 @@ from amplint.source.parse import parse
 from amplint.source.reading import Unparsable, Unreadable
 from amplint.source.scout import check_brackets
 
-DEPTH = 3
+DEPTH = 4
 MAX_FILES = 24
 MAX_ROWS = 3000
 """Rows of all definitions that one file takes from its neighbours."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
-from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, tree_of
+from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects, tree_of
 
 MAX_ROWS = 400
 """Rows of a definition that is still followed."""
@@ -22,6 +22,8 @@ _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
     r"all_reduce\(|dist\.reduce\("
 )
+_MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
+_DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
 _TORCH_S = re.compile(r"(Optimizer|LRScheduler|_Scheduler|Enum|NamedTuple|TypedDict|Protocol|Dataset|Sampler)$")
 
@@ -85,7 +87,9 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
         return False
     if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
         return None
-    if _ACTING.search(text) or _LOSS.search(text):
+    if _ACTING.search(text) or _LOSS.search(text) or _MAKES.search(text):
+        return None
+    if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
     return bool(re.search(rf"^def {re.escape(name)}\b", text, re.M)) and not TRAINING.search(text)
 
@@ -132,9 +136,9 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
         return False
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
-        return bool(_ACTING.search(text) or _LOSS.search(text))
+        return bool(_ACTING.search(text) or _LOSS.search(text)) or makes_objects(unit)
     if isinstance(unit, ast.ClassDef):
-        return _class_matters(found, unit, base)
+        return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
     return _is_literal(unit)
 
 
@@ -142,6 +146,21 @@ def is_quiet(found: Outline, name: str) -> bool:
     """Whether a name is a function that says no word of training: whatever it is handed, it does not train."""
     units = found.names.get(name, ())
     return len(units) == 1 and isinstance(units[0], ast.FunctionDef) and not TRAINING.search(found.text(units[0]))
+
+
+def _only_named(unit: ast.ClassDef) -> bool:
+    """Whether a class is another one under a name of its own."""
+    own = (node for node in unit.body if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)))
+    return len(unit.bases) == 1 and not any(_TORCH_S.search(ast.unparse(base)) for base in unit.bases) and not any(own)
+
+
+def _holds_loss(unit: ast.ClassDef) -> bool:
+    """Whether objects of a class do nothing but hold values, a loss among them."""
+    fields = [
+        node.target.id for node in unit.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    plain = all(isinstance(node, (ast.AnnAssign, ast.Expr, ast.Pass)) for node in unit.body)
+    return plain and not unit.bases and any(_LOSS.search(name) for name in fields)
 
 
 def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:

@@ -127,6 +127,9 @@ def deciding(tree: ast.Module) -> frozenset[str]:
 
 
 _ACTS = re.compile(r"backward\(|\.step\(")
+_ASKED = re.compile(r"\bself\.(\w+)\.(?:train_\w+|\w+_step|\w*loss\w*)\(")
+"""An object that a step is asked of, which some other method may have made."""
+
 _CALLED = re.compile(r"(\bself\.|\bcls\.|\.|\b)(\w+)\(")
 _EVERYBODY_S = frozenset("add call close eval fit forward get init load log main put reset run save setup test".split())
 """Methods that so many objects have that a call of one says nothing, unless it is the object's own."""
@@ -136,8 +139,11 @@ def blanks(
     tree: ast.Module, lines: list[str], told: frozenset[str], seeds: Collection[str] = ()
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
-    makes no model, calls none of the `seeds` and no function of the file that leads to a backward or a step.
+    makes no model and no object that a step is asked of, calls none of the `seeds` and no function of the file that
+    leads to a backward or a step.
     """
+    asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
+    makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
     for node in _functions(tree):
@@ -146,7 +152,8 @@ def blanks(
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
-        if alone and silent and node.name not in told | OPERATORS and not _makes_a_model(node):
+        silent = silent and not (makes is not None and makes.search(text))
+        if alone and silent and node.name not in told | OPERATORS and not (_makes_a_model(node) or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
         elif _ACTS.search(text):
             acting.add(node.name)
@@ -173,6 +180,16 @@ def _makes_a_model(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     ]
     calls = (value for value in (*returned, *made) if isinstance(value, ast.Call))
     return any(getattr(call.func, "id", "")[:1].isupper() for call in calls)
+
+
+def makes_objects(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether all that a function does is to choose a class, of which it returns a new object."""
+    returned = [node.value for node in ast.walk(unit) if isinstance(node, ast.Return)]
+    made = [node.func for node in returned if isinstance(node, ast.Call)]
+    classes = [name for name in (getattr(func, "id", "") for func in made) if name[:1].isupper()]
+    calls = sum(isinstance(node, ast.Call) for node in ast.walk(unit))
+    raised = sum(isinstance(node, ast.Raise) for node in ast.walk(unit))
+    return len(classes) == len(returned) > 0 and calls <= len(returned) + raised
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
