@@ -12,9 +12,12 @@ from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import Run
 from amplint.execution.values import (
     NUMBER,
+    Class,
     Loss,
+    Optimizer,
     Origin,
     Parameters,
+    Scaler,
     Scope,
     Stream,
     Super,
@@ -213,6 +216,27 @@ def _getattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     return Symbol(f"getattr({text_of(args[0])}, ...)", Origin.OPAQUE)
 
 
+_CONTAINERS = {"dict": dict, "list": list, "tuple": tuple, "str": str}
+
+
+def _isinstance(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """Whether a container, or an object whose making was seen, is one of some containers, where that is known."""
+    value, asked = args[0], args[-1] if isinstance(args[-1], tuple) else (args[-1],)
+    names = [kind.node.name if isinstance(kind, Class) else str(getattr(kind, "name", text_of(kind))) for kind in asked]
+    kinds = tuple(_CONTAINERS[name] for name in names if name in _CONTAINERS)
+    sequence = isinstance(value, (list, tuple)) and {list, tuple} & {*kinds}  # one may stand for the other
+    if len(kinds) == len(names) and _is_seen(value) and (not sequence or isinstance(value, kinds)):
+        return isinstance(value, kinds)
+    return Symbol(f"isinstance({text_of(value)}, {', '.join(names)})", _origin(args))
+
+
+def _is_seen(value: Value) -> bool:
+    """Whether it is known of what type a value is."""
+    if isinstance(value, Optimizer):
+        return value.algorithm is not None
+    return isinstance(value, (dict, list, tuple, str)) or (isinstance(value, Scaler) and value.known)
+
+
 def _setattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if len(args) == 3 and isinstance(args[1], str):
         attributes.write(run, args[0], args[1], args[2])
@@ -250,6 +274,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "min": _extreme(min),
     "sum": _sum,
     "getattr": _getattr,
+    "isinstance": _isinstance,
     "setattr": _setattr,
     "filter": _filter,
     "bool": _first,

@@ -107,6 +107,7 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     made = [event for event in run.events[before:] if event.kind in _CREATED]
     run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
     run.whole = _is_the_whole_step(run, func, entry)
+    run.called = _is_called(entry.function, entry.klass, run.program)
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
     known = set(run.optimizers)
     for turn in range(_turns(entry) if entry.loops else run.model.batches):

@@ -191,6 +191,11 @@ def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return run.objects.setdefault(("shared", args[0]), args[1])
 
 
+def _called(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`called(window)`: whether the run began in a function that others call, who may have opened a window before."""
+    return run.called and args[0] != 1
+
+
 def _zeroes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`zeroes()`: whether the user's program zeroes gradients anywhere."""
     return any("zero_grad" in used for used in run.program.usage.values())
@@ -200,6 +205,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "acts": _acts,
     "among": _among,
     "ask": _ask,
+    "called": _called,
     "configured": _configured,
     "decided": _decided,
     "entry": _entry,

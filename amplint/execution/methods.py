@@ -297,7 +297,8 @@ def zero_model(run: Run, model: str, at: ir.Span) -> None:
     holding = [found for found in run.optimizers.values() if model in found.models]
     for optimizer in holding:
         run.emit(Kind.ZERO_GRAD, at, optimizer, detail=_discards(run))
-    if not holding or _may_share(run):
+    unseen = any(found.algorithm is None and not found.models for found in run.optimizers.values())
+    if not holding or unseen or _may_share(run):
         run.emit(Kind.ZERO_GRAD, at, detail=_discards(run))
 
 

@@ -103,7 +103,8 @@ class Run:
     for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library,
     whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to
     run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a batch of the epoch
-    was. `whole`: what runs is a framework's whole step.
+    was. `whole`: what runs is a framework's whole step. `called`:
+    it began in a function that others call, in contexts that are not seen.
     """
 
     program: ir.Program
@@ -146,6 +147,7 @@ class Run:
     taken: Optimizer | None = None
     passed_over: bool = False
     whole: bool = False
+    called: bool = False
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])
     turns: dict[str, set[str]] = field(default_factory=dict)

@@ -22,9 +22,10 @@ from amplint.execution import (
     operators,
     questions,
     ranks,
+    restored,
     totals,
 )
-from amplint.execution.expressions import element, evaluate
+from amplint.execution.expressions import evaluate
 from amplint.execution.run import Cut, Run
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
@@ -152,21 +153,12 @@ def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
     value = arithmetic.resolve(run, value)
     known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
     for index, item in enumerate(target.items):
-        part = known[index] if known is not None else _part(value, index, item)
+        part = known[index] if known is not None else restored.part(value, index, item)
         assign(run, scope, item, part)
 
 
-def _part(value: Value, index: int, target: ir.Expr) -> Value:
-    """One of several values that a call returned; of a governed call they carry the name that they are given."""
-    if isinstance(value, Loss):
-        return value if index == 0 else Symbol("output", Origin.DATA)
-    if isinstance(value, Symbol) and isinstance(target, (ir.Name, ir.Attr)):
-        return with_changes(value, text=target.name, offset=0)
-    return element(value, str(index))
-
-
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
-    value = evaluate(run, scope, node.value)
+    value = restored.returned(run, scope, node, evaluate(run, scope, node.value))
     if isinstance(node.value, ir.Binary) and node.value.op == "+":
         totals.kept(run, node.target, value, node.at)
     assign(run, scope, node.target, value)

@@ -200,7 +200,8 @@ def _method(
     if named and (method == "step_update" or (method == "step" and role is None)):
         run.emit(Kind.SCHEDULER_TOLD, at, scheduler=play(run, symbol, "scheduler"))  # of which too little is known
         return Symbol("None")
-    if method == "step" and role is None and args and _plays(run, args[0]) == "optimizer":
+    handed = _plays(run, args[0]) if method == "step" and args else None
+    if role is None and (handed == "optimizer" or (method == "update" and ("scaler", symbol.text) in run.objects)):
         role = "scaler"
     if role == "scheduler" and symbol.governed:
         return Symbol("None")
@@ -245,7 +246,8 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     """`x.backward()`: a loss of its own, or a framework's backward that is handed one, or a list for those of a
     pipeline."""
     handed = [value for value in (*args, *keywords.values()) if isinstance(value, (Loss, Symbol)) and _lossy(value)]
-    if handed or symbol.governed or "losses" in keywords:
+    engine = bool(args) and symbol.origin is Origin.RUN and not _lossy(symbol)  # of no batch: that is no loss
+    if handed or engine or symbol.governed or "losses" in keywords:
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
     run.loop_gate = None

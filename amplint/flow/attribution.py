@@ -6,6 +6,7 @@ counts for the optimizer that the same place feeds at the boundary. Of optimizer
 a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
 and dividing that name no optimizer go with the backward before them; a clip that happens again before the next one
 goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them.
+Where no backward is seen, nobody knows what it is that is clipped.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _FOLLOW = frozenset({Kind.CLIP, Kind.NORM, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_
 
 def attributed(events: Sequence[Event]) -> list[Event]:
     """The events with every backward given to the optimizers that it feeds; one event per optimizer."""
+    if all(event.kind is not Kind.BACKWARD for event in events):  # nobody knows what makes the gradients
+        events = [event for event in events if event.kind not in (Kind.CLIP, Kind.NORM)]
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
     if names:
         events = [event for event in events if not _idle(event, names)]
@@ -35,6 +38,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
     born = {event.optimizer: index for index, event in enumerate(events) if event.kind is Kind.CREATE}
     again = _clipped_again(events)
+    known = {event.optimizer for event in events if event.kind in (Kind.UNSCALE, Kind.SCALER_STEP)}
     result: list[Event] = []
     current: tuple[str, ...] = ()
     clipped: str | None = None
@@ -50,10 +54,17 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         if len(current) > 1 and index in again:
             continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
-            result += [replace(event, optimizer=name) for name in current]
+            result += [replace(event, optimizer=name) for name in _meant(event, current, known)]
         else:
             result.append(event)
     return crossed(result)
+
+
+def _meant(event: Event, current: tuple[str, ...], known: set[str | None]) -> list[str]:
+    """Those of the optimizers of a backward that an event is for: a clip is for those that the scaler knows, if any."""
+    if event.kind in (Kind.CLIP, Kind.NORM) and known.intersection(current):
+        return [name for name in current if name in known]
+    return list(current)
 
 
 def _clipped_again(events: Sequence[Event]) -> set[int]:

@@ -129,3 +129,13 @@ def test_a_clip_that_one_of_the_fed_is_given_misses_nobody():
 def test_a_clip_misses_nobody_before_a_backward_or_where_one_optimizer_steps():
     assert (2, "d") not in told(at(Kind.MISSED_CLIP, 2, "d"), back(1), step(3, "d"), back(4), step(5, "g"))
     assert told(back(1), at(Kind.MISSED_CLIP, 2, "d"), step(3, "d")) == [(1, "d")]
+
+
+def test_what_is_clipped_is_not_known_where_no_backward_is_seen():
+    assert told(at(Kind.ZERO_GRAD, 1, "sgd"), at(Kind.CLIP, 2), at(Kind.NORM, 3), step(4, "sgd")) == [(1, "sgd")]
+
+
+def test_a_clip_is_for_the_optimizers_that_the_scaler_knows():
+    scaled, clip, plain = at(Kind.SCALER_STEP, 3, "body"), at(Kind.CLIP, 2), step(4, "head")
+    assert told(back(1), clip, scaled, plain)[:3] == [(1, "body"), (1, "head"), (2, "body")]
+    assert told(back(1), clip, step(3, "body"), plain)[2:] == [(2, "body"), (2, "head")]
