@@ -101,6 +101,14 @@ FORMER_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
 )
 """Subclasses of `LambdaLR`, before transformers had functions for them."""
 
+MEMBER = "[*]"
+"""After the name of a table stands for a member of it, whichever that is."""
+
+TABLE = f"TYPE_TO_SCHEDULER_FUNCTION{MEMBER}"
+"""All members with a horizon call it `num_training_steps`: transformers 5.23, diffusers 0.36, `optimization.py`."""
+
+OF_A_TABLE: Mapping[str, Schedule] = MappingProxyType({TABLE: Schedule({"num_training_steps": 2})})
+
 DIFFUSERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     {
         **{
@@ -119,3 +127,11 @@ DIFFUSERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     }
 )
 """`diffusers/optimization.py` of diffusers 0.36."""
+
+HORIZONS = frozenset(
+    name
+    for table in (TORCH_SCHEDULES, TRANSFORMERS_SCHEDULES, FORMER_SCHEDULES)
+    for schedule in table.values()
+    for name in schedule.horizons
+)
+"""What the arguments are called that say after how many steps a schedule is over."""

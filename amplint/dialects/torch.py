@@ -7,6 +7,7 @@ from amplint.dialects.dialect import Dialect, Role
 from amplint.dialects.schedules import (
     DIFFUSERS_SCHEDULES,
     FORMER_SCHEDULES,
+    OF_A_TABLE,
     TORCH_SCHEDULES,
     TRANSFORMERS_SCHEDULES,
     Schedule,
@@ -74,6 +75,7 @@ _SCHEDULES: dict[str, Schedule] = {
         (("transformers", "transformers.optimization"), {**TRANSFORMERS_SCHEDULES, **FORMER_SCHEDULES}),
         (("pytorch_transformers", "pytorch_transformers.optimization"), FORMER_SCHEDULES),
         (("diffusers.optimization",), DIFFUSERS_SCHEDULES),
+        (("transformers.optimization", "diffusers.optimization"), OF_A_TABLE),
     )
     for module in modules
     for name, schedule in schedules.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, builtins, calls, horizon, managers, mappings, operators
+from amplint.execution import arithmetic, attributes, builtins, calls, horizon, managers, mappings, operators, tables
 from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import MAX_ITERATIONS, Run
@@ -72,6 +72,8 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         return first
     if isinstance(owner, Stream):
         return owner.item(index if isinstance(index, int) else 0)
+    if (member := tables.member(run, owner, index)) is not None:
+        return member
     if isinstance(owner, Loss):
         return owner
     if isinstance(owner, Symbol) and isinstance(index, str):

@@ -12,7 +12,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import Schedule
 from amplint.execution import symbols
 from amplint.execution.arithmetic import number, window_of
-from amplint.execution.counting import tags_of
+from amplint.execution.counting import names_window, tags_of
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -90,6 +90,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         detail["unit"] = MICRO_BATCHES
         if "batches" in tags and not tags & {"parts", "multiplied"}:
             run.unsettled.append((OF_BATCHES, detail))
+        if tags == {"multiplied"} and isinstance(value, Symbol):
+            _multiplied(run, value, detail)
     elif tags == {"epochs"}:
         detail |= {"unit": EPOCHS, "exact": "yes"}
         run.unsettled.append((bound_text(value), detail))
@@ -97,6 +99,19 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         detail["unit"] = UPDATES
     elif isinstance(value, (Symbol, int)):
         run.unsettled.append((bound_text(value), detail))
+
+
+def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
+    """Notes what a horizon is a multiple of, if besides that it is but that many windows, perhaps for each process."""
+    factors = value.text.split(" * ")
+    rest = [one for one in factors if not (names_window(one) or _PROCESSES.search(one))]
+    if len(rest) == 1 and rest[0].replace(".", "").isidentifier():
+        processes = any(_PROCESSES.search(one) for one in factors)
+        run.multiplied.append((rest[0], processes, detail))
+
+
+_PROCESSES = re.compile(r"(?i)(num_processes|world_?size)(\(\))?$")
+"""A prepared scheduler steps so many times at every update (accelerate 1.15, `scheduler.py`, `step`)."""
 
 
 def bound_text(value: Value) -> str:
@@ -116,6 +131,10 @@ def settle(run: Run) -> None:
             detail.pop("exact", None)
     for detail in run.prepared:
         detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
+    for text, processes, detail in run.multiplied:
+        known = processes or not any(detail is one for one in run.prepared)
+        if known and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:
+            detail["exact"] = "yes"
 
 
 def _compared(run: Run, text: str) -> set[str]:

@@ -17,13 +17,18 @@ Keys = Collection[tuple[str, Site]]
 
 
 def brought_home(found: Iterable[Breach], path: str, own: Callable[[str], Keys]) -> Iterator[Breach]:
-    """The breaches to tell in a file. `own`: the keys of the breaches that another file is told itself."""
+    """The breaches to tell in a file. `own`: the keys of the breaches that another file is told itself.
+
+    What several places of a neighbour do wrong in one call from here is told once.
+    """
+    told: set[tuple[str, Site]] = set()
     for breach in found:
         if breach.site.path == path:
             yield breach
             continue
         calls = [site for site in breach.calls if site.path == path]
-        if calls and breach.key not in own(breach.site.path):
+        if calls and (breach.rule, calls[-1]) not in told and breach.key not in own(breach.site.path):
+            told.add((breach.rule, calls[-1]))
             known = any(site == breach.site for site, _ in breach.because)
             there = () if known else ((breach.site, "it happens here"),)
             yield replace(breach, site=calls[-1], because=(*breach.because, *there))

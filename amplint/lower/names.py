@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
+from amplint.dialects.schedules import HORIZONS
 from amplint.flow import program as ir
 
 _PARTS: dict[type, tuple[str, ...]] = {}
@@ -115,6 +116,7 @@ def matters(node: object, known: frozenset[str], whole: bool = False) -> set[str
             through = (
                 whole or name in _THROUGH or name in known or name.endswith(_MAKERS) or bool(_CRITERION.search(name))
             )
+            through = through or isinstance(part.func, ir.Item) or not HORIZONS.isdisjoint(dict(part.keywords))
             handed = (*part.args, *(value for _, value in part.keywords), *part.starred)
             stack += [part.func, *(handed if through else ())]
         else:

@@ -20,7 +20,7 @@ MAX_ROWS_OF_MODEL = 2000
 
 _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
-    r"all_reduce\(|dist\.reduce\("
+    r"all_reduce\(|dist\.reduce\(|get_\w*schedule\w*\(|TYPE_TO_SCHEDULER_FUNCTION|\b[A-Z]\w*LR\("
 )
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
