@@ -16,6 +16,8 @@ from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
 
+_FRAMEWORK = "by the framework's backward"
+
 
 def by_hand(moment: Moment) -> bool:
     """Whether the event is the user's own, and not what a framework's call does."""
@@ -119,7 +121,7 @@ def asked_words(moment: Moment) -> dict[str, str]:
 def twice_words(moment: Moment) -> dict[str, str]:
     """By what the losses are divided twice, and how large the gradient is."""
     n = moment.last[Kind.BACKWARD].detail.get("divisor", "2" if _seen_twice(moment) else "N")
-    return {"n": n, "sum": f"1 / {n}", **divisor_words(moment)}
+    return {"n": n, "sum": f"1 / {n}", "again": _FRAMEWORK, **divisor_words(moment)}
 
 
 def divided_before_an_engine(moment: Moment) -> bool:
@@ -135,7 +137,8 @@ def divided_in_a_loop(fact: Fact) -> dict[str, str] | None:
     """What is wrong with a loss that is divided by the window by which a framework's own loop divides it."""
     if fact.used != IN_A_LOOP or fact.called != "divided":
         return None
-    return {"n": f"`{fact.arguments['window']}`", "sum": f"1 / `{fact.arguments['window']}`"}
+    again = str(fact.arguments.get("again", _FRAMEWORK))
+    return {"n": f"`{fact.arguments['window']}`", "sum": f"1 / `{fact.arguments['window']}`", "again": again}
 
 
 def backward_in_a_loop(fact: Fact) -> dict[str, str] | None:

@@ -8,15 +8,20 @@ from amplint.dialects.accelerate import ACCELERATE
 from amplint.dialects.apex import APEX
 from amplint.dialects.deepspeed import DEEPSPEED
 from amplint.dialects.dialect import Dialect, Loop, Normalization
-from amplint.dialects.engines import ENGINES
 from amplint.dialects.fabric import FABRIC
+from amplint.dialects.fairseq import FAIRSEQ
 from amplint.dialects.fp16_optimizer import FP16_OPTIMIZER
 from amplint.dialects.ignite import IGNITE
+from amplint.dialects.keras import KERAS
 from amplint.dialects.lightning import LIGHTNING
+from amplint.dialects.megatron import MEGATRON
 from amplint.dialects.mmengine import MMENGINE
+from amplint.dialects.swift import SWIFT
 from amplint.dialects.timm import TIMM
 from amplint.dialects.torch import TORCH
+from amplint.dialects.torchtitan import TORCHTITAN
 from amplint.dialects.transformers import TRANSFORMERS
+from amplint.dialects.unsloth import UNSLOTH
 
 DIALECTS: tuple[Dialect, ...] = (
     TORCH,
@@ -24,13 +29,18 @@ DIALECTS: tuple[Dialect, ...] = (
     APEX,
     DEEPSPEED,
     FABRIC,
+    FAIRSEQ,
     FP16_OPTIMIZER,
     IGNITE,
+    KERAS,
     LIGHTNING,
+    MEGATRON,
     MMENGINE,
     TIMM,
     TRANSFORMERS,
-    ENGINES,
+    SWIFT,
+    UNSLOTH,
+    TORCHTITAN,
 )
 
 GOVERNS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.governs)

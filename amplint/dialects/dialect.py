@@ -88,6 +88,7 @@ class Dialect:
     names and what they are called in that program. `adopts`: names that everybody gives to an object of a class of it;
     `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the framework's
     name somewhere; `called`: a part of the name and keywords of a call that objects of classes like it are known by.
+    `needs`: names of which a module that imports one of its packages says at least one where it is used so.
     `settings`: what is set elsewhere in a project, and the regular expression of the line that does;
     for files that hold one of its `words`. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
     advice. `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
@@ -123,6 +124,7 @@ class Dialect:
     adopts: Mapping[str, str] = field(default_factory=dict)
     shape: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     called: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset()
     settings: Mapping[str, str] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[Kind, str] = field(default_factory=dict)

@@ -2,8 +2,7 @@
 
 `Trainer.training_step` hands `num_items_in_batch` to `compute_loss` since 4.46, and since 4.49 divides what comes back
 by the window unless `loss_is_scaled_for_ga` (5.19), or the signature of the model's `forward`, says that the loss is
-normalized over the window already (`transformers/trainer.py`, `trl/trainer/*_trainer.py`). ms-swift's Seq2SeqTrainer
-says that it is, for every model (`swift/trainers/seq2seq_trainer.py` of 4.6); UnslothTrainer is TRL's SFTTrainer.
+normalized over the window already (`transformers/trainer.py`, `trl/trainer/*_trainer.py`).
 """
 
 from __future__ import annotations
@@ -31,13 +30,8 @@ _TRAINERS = {
     "transformers.trainer_seq2seq.Seq2SeqTrainer": Normalization.MODEL,
     **dict.fromkeys(_in_trl(("SFT", "GKD")), Normalization.TOKENS),
     **dict.fromkeys(_in_trl(_SETTLED), Normalization.SETTLED),
-    **dict.fromkeys(("unsloth.UnslothTrainer", "unsloth.trainer.UnslothTrainer"), Normalization.TOKENS),
-    "swift.trainers.Seq2SeqTrainer": Normalization.TOKENS,
-    "swift.trainers.seq2seq_trainer.Seq2SeqTrainer": Normalization.TOKENS,
-    "swift.trainers.Trainer": Normalization.MODEL,
-    "swift.trainers.trainer.Trainer": Normalization.MODEL,
 }
-_LOOP = Loop(
+TRAINER_LOOP = Loop(
     name="the Trainer",
     micro_step=frozenset({"compute_loss", "training_step"}),
     returns=frozenset({"compute_loss"}),
@@ -51,7 +45,7 @@ _LOOP = Loop(
 TRANSFORMERS = Dialect(
     name="transformers",
     trainers=_TRAINERS,
-    loops=dict.fromkeys(_TRAINERS, _LOOP),
+    loops=dict.fromkeys(_TRAINERS, TRAINER_LOOP),
     words=frozenset({"def compute_loss(", "def training_step("}),
     live=Live(
         folders=("transformers", "trl", "swift"),

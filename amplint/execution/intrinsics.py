@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from amplint.execution import arithmetic
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Function,
@@ -17,6 +18,7 @@ from amplint.execution.values import (
     Scaler,
     Scheduler,
     Symbol,
+    Trail,
     Value,
     text_of,
 )
@@ -112,6 +114,56 @@ def _open_scale(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) ->
     return None
 
 
+def _as_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`as_loss(value)`: what is back-propagated, as a loss, with the window that its text says it is divided by."""
+    value = args[0]
+    if not isinstance(value, Symbol):
+        return value
+    divisor = value.text.rpartition(" / ")[2]
+    known = arithmetic.window_of(run, Symbol(divisor)) is not None
+    return Loss(None, divisor=divisor if known else None, trail=Trail(forward=value.ran, reach=value.reach))
+
+
+def _gradients(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`gradients(sources)`: what the last backward has made, as values, one for each source; nothing is left behind."""
+    from amplint.execution import flows
+
+    return flows.made(run, args[0])
+
+
+def _clipped(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`clipped(gradients)`: gradients that are values, clipped."""
+    from amplint.execution import flows
+
+    return flows.after(run, args[0], Kind.CLIP, at)
+
+
+def _unscaled(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`unscaled(gradients, scaler)`: gradients that are values, without the scale of a scaler."""
+    from amplint.execution import flows
+
+    return flows.after(run, args[0], Kind.UNSCALE, at, args[1])
+
+
+def _applied(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`applied(gradients, optimizer)`: gradients that are values are handed to an optimizer: `"unscaled"`, `"as they
+    are"`, or `"not known"`. `window=n`: the optimizer divides by that; `begins=False`: it has others already."""
+    from amplint.execution import flows
+
+    share = arithmetic.number(run, keywords.get("window", 1)) or 1
+    return flows.applied(run, args[0], args[1], share, arithmetic.truth(run, keywords.get("begins", True)), at)
+
+
+def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`fresh(name)`: a name that nothing else in this run has."""
+    return run.name(args[0])
+
+
+def _of_torch(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`of_torch(optimizer)`: whether the user's program is seen to make it from a class of torch's."""
+    return isinstance(args[0], Optimizer) and args[0].algorithm is not None
+
+
 def _twin(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`twin(loss)`: the same loss, known apart from the one that it was made of."""
     return with_changes(args[0], trail=with_changes(args[0].trail)) if isinstance(args[0], Loss) else args[0]
@@ -204,17 +256,23 @@ def _zeroes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     "acts": _acts,
     "among": _among,
+    "applied": _applied,
+    "as_loss": _as_loss,
     "ask": _ask,
     "called": _called,
+    "clipped": _clipped,
     "configured": _configured,
     "decided": _decided,
     "entry": _entry,
     "entry_of": _entry_of,
+    "fresh": _fresh,
+    "gradients": _gradients,
     "handed": _handed,
     "keep": _keep,
     "last_batch": _last_batch,
     "no_tail": _no_tail,
     "of_class": _of_class,
+    "of_torch": _of_torch,
     "opaque": _opaque,
     "open_scale": _open_scale,
     "parameters_of": _parameters_of,
@@ -227,5 +285,6 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "twin": _twin,
     "unknown": _unknown,
     "unscale_all": _unscale_all,
+    "unscaled": _unscaled,
     "zeroes": _zeroes,
 }

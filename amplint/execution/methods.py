@@ -342,7 +342,7 @@ def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Sp
         run.emit(Kind.CLIP, at, optimizer)
         return
     value = arithmetic.number(run, factor)
-    detail = {"unchecked": "yes"} if _unchecked(run) else {}
+    detail = {"unchecked": "yes"} if unchecked(run) else {}
     if value:
         weight = Fraction(value) if op == "*" else 1 / Fraction(value)
         run.emit(Kind.DIVIDE, at, optimizer, weight=weight, detail=detail)
@@ -355,7 +355,7 @@ def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Sp
 _CHECKS = re.compile(r"(?i)finite|is_?nan|is_?inf|_nan|_inf\b|overflow|skip")
 
 
-def _unchecked(run: Run) -> bool:
+def unchecked(run: Run) -> bool:
     """Whether nothing in the program looks for what is not finite, or decides by what it cannot know before."""
     looks = any(_CHECKS.search(name) for used in run.program.usage.values() for name in used)
     return not looks and all(decision.origin is Origin.RUN for decision in run.decisions.values())

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from amplint.execution import attributes
+from amplint.execution import attributes, flows
 from amplint.execution.run import Run
-from amplint.execution.values import Instance, Method, Value
+from amplint.execution.values import Flow, Instance, Method, Value
 from amplint.flow import program as ir
 
 _METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv"}
 
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value] | None:
-    """The value of an operation that a class of the program defines; None where none does."""
+    """The value of an operation that a class of the program defines, or on a gradient; None where none is."""
+    if isinstance(left, Flow) or isinstance(right, Flow):
+        return flows.binary(run, node, left, right)
     if node.op not in _METHODS or not (isinstance(left, Instance) or isinstance(right, Instance)):
         return None
     for owner, other, name in ((left, right, "__{}__"), (right, left, "__r{}__")):

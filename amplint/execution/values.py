@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from amplint.flow import program as ir
-from amplint.protocol.events import Site
+from amplint.protocol.events import Event, Site
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
@@ -217,6 +217,13 @@ class Gradient:
 
     model: str | None
     copied: bool = False
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A gradient that is a value, with the events that it has been through."""
+
+    history: tuple[Event, ...]
 
 
 @dataclass(frozen=True)

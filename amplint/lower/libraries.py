@@ -33,12 +33,22 @@ def surroundings_of(path: str, body: tuple[ir.Stmt, ...], taught: Sequence[Diale
     used = [
         dialect
         for dialect in told
-        if _packages(dialect) & packages or dialect.adopts.keys() & names or shaped.get(dialect.name)
+        if (_packages(dialect) & packages and (not dialect.needs or dialect.needs & names))
+        or dialect.adopts.keys() & names
+        or shaped.get(dialect.name)
     ]
+    objects |= {name for dialect in used for name, klass in dialect.adopts.items() if _calls(dialect, klass)} & names
     set_so = {dialect.name: _settings(path, dialect, names) for dialect in used}
     return _together(
         [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in used], objects
     )
+
+
+def _calls(dialect: Dialect, klass: str) -> bool:
+    """Whether objects of a class in a framework's program are called."""
+    body, _ = _read(dialect.behaviour, dialect.program)
+    made = next((node for node in body if isinstance(node, ir.Class) and node.name == klass), None)
+    return made is not None and any(getattr(child, "name", "") == "__call__" for child in made.body)
 
 
 def _settings(path: str, dialect: Dialect, names: set[str]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from amplint.dialects import TRAINERS
@@ -11,7 +11,7 @@ from amplint.flow import program as ir
 from amplint.lower.names import last, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
-from amplint.protocol.facts import Fact
+from amplint.protocol.facts import IN_A_LOOP, Fact
 
 COUNT = "num_items_in_batch"
 _SAYS = frozenset(
@@ -61,6 +61,9 @@ class Overrides:
         method = next((node for node in klass.body if _is_override(node)), None)
         if lineage is None or not isinstance(method, ir.Function) or not _steps_as_usual(lineage):
             return
+        if (second := _divided_again(method)) is not None:
+            told: dict[int | str, object] = {"window": COUNT, "again": "by hand"}
+            yield Fact("divided", Site(self.path, *second.at), told, IN_A_LOOP)
         said = _with_the_count(method)
         usual = TRAINERS[lineage.public]
         if said == "ignored" and (usual is Normalization.SETTLED or self.says or _divides(lineage)):
@@ -105,6 +108,30 @@ def _with_the_count(method: ir.Function) -> str:
     mentions = (part for statement in method.body for part in walk(statement))
     used = any(_named(part) == wanted or (isinstance(part, ir.Text) and str(wanted) in part.text) for part in mentions)
     return "used" if used else "ignored"
+
+
+def _divided_again(method: ir.Function) -> ir.Stmt | None:
+    """The statement by which what a method returns is divided by the count once more; what a branch, a loop or a block
+    does is not asked."""
+    times: dict[str, int] = {}
+    for node in method.body:
+        if isinstance(node, ir.Assign) and isinstance(node.target, ir.Name):
+            times[node.target.name] = _times(node.value, times)
+        elif isinstance(node, ir.Augment) and isinstance(node.target, ir.Name):
+            divides = node.op.rstrip("=") == "/" and last(node.value) == COUNT
+            times[node.target.name] = times.get(node.target.name, 0) + 1 if divides else 0
+        elif not isinstance(node, (ir.Return, ir.Do)):
+            times = {}
+        if max(times.values(), default=0) > 1:
+            return node
+    return None
+
+
+def _times(value: ir.Expr, times: Mapping[str, int]) -> int:
+    """How often an expression is known to be divided by the count."""
+    if isinstance(value, ir.Binary) and value.op == "/":
+        return _times(value.left, times) + (last(value.right) == COUNT)
+    return times.get(value.name, 0) if isinstance(value, ir.Name) else 0
 
 
 def _divides(lineage: Lineage) -> bool:

@@ -75,7 +75,7 @@ from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the loss is divided by {n} by hand, and again by the framework's backward: the gradient is {sum} times "
+    message="the loss is divided by {n} by hand, and again {again}: the gradient is {sum} times "
     "that of the equivalent batch",
     advice="leave the division to the framework",
     when=(Condition(STEPS, also=divided_by_both), Condition(STEPS, also=divided_before_an_engine)),

@@ -1,0 +1,39 @@
+"""ms-swift 4.6: trainers of the Hugging Face kind, of which one normalizes every loss by the tokens of the window.
+
+`swift/trainers/seq2seq_trainer.py`, `compute_loss`: the sum over the tokens is divided by `num_items_in_batch`, and it
+says so for every model. What it calls `loss_scale` is a weight for each token, and has nothing to do with float16.
+"""
+
+from __future__ import annotations
+
+from amplint.dialects.account import Account
+from amplint.dialects.dialect import Dialect, Normalization
+from amplint.dialects.transformers import TRAINER_LOOP
+
+_TRAINERS = {
+    "swift.trainers.Seq2SeqTrainer": Normalization.TOKENS,
+    "swift.trainers.seq2seq_trainer.Seq2SeqTrainer": Normalization.TOKENS,
+    "swift.trainers.Trainer": Normalization.MODEL,
+    "swift.trainers.trainer.Trainer": Normalization.MODEL,
+}
+
+SWIFT = Dialect(
+    name="swift",
+    trainers=_TRAINERS,
+    loops=dict.fromkeys(_TRAINERS, TRAINER_LOOP),
+    accounts=(
+        Account(
+            framework="ms-swift",
+            version="ms-swift 4.6.0.dev0",
+            divides=(
+                "`compute_loss`, by the tokens of the window; `loss_scale` there is a weight per token",
+                "swift/trainers/seq2seq_trainer.py, `compute_loss`",
+            ),
+            scales=("Accelerate, as in the Hugging Face Trainer", "transformers/trainer.py, `training_step`"),
+            unscales=("Accelerate", "transformers/trainer.py, `_clip_grad_norm`"),
+            gates=("the Trainer", "transformers/trainer.py, `_run_epoch`"),
+            schedules=("the Trainer", "transformers/trainer.py, `_run_epoch`"),
+            saves=("the Trainer, as scaler.pt", "transformers/trainer.py, `_save_scaler`"),
+        ),
+    ),
+)
