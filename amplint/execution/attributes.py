@@ -158,6 +158,17 @@ def _in_class(klass: Class, name: str) -> Value:
     return _in_bases(klass, name)
 
 
+def may_all_be_set(owner: Instance) -> None:
+    """Takes the settings of an object's class for defaults: any of them may have another value now."""
+    waiting = [owner.klass]
+    while waiting:
+        klass = waiting.pop()
+        waiting += [base for base in klass.bases if isinstance(base, Class)]
+        for name, value in klass.attributes.items():
+            if isinstance(value, (int, float, str)):
+                owner.attributes.setdefault(name, Symbol(f"{owner.text}.{name}"))
+
+
 def _in_bases(klass: Class, name: str) -> Value:
     for base in klass.bases:
         if isinstance(base, Class):

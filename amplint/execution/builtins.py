@@ -13,6 +13,7 @@ from amplint.execution.run import Run
 from amplint.execution.values import (
     NUMBER,
     Class,
+    Instance,
     Loss,
     Optimizer,
     Origin,
@@ -240,6 +241,8 @@ def _is_seen(value: Value) -> bool:
 def _setattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if len(args) == 3 and isinstance(args[1], str):
         attributes.write(run, args[0], args[1], args[2])
+    elif len(args) == 3 and isinstance(args[0], Instance):
+        attributes.may_all_be_set(args[0])
     return None
 
 

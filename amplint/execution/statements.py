@@ -44,6 +44,7 @@ from amplint.execution.values import (
 )
 from amplint.execution.words import says
 from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
 from amplint.protocol.events import ANY_LENGTH, Kind
 from amplint.protocol.values import with_changes
 
@@ -171,7 +172,10 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
         methods.change_gradient(run, gradient, node.op, value, node.at)
         return None
     before = evaluate(run, scope, node.target)
-    if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-"):
+    counts_down = (
+        node.op == "-" and arithmetic.window_of(run, before) is not None and before.text != spelled(node.target)
+    )
+    if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not counts_down:
         before = arithmetic.running(run, before)
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
