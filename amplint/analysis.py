@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 
 from amplint.catalogue import RULES
@@ -150,11 +149,21 @@ def _read(text: str, filename: str, taught: Teaching) -> _Reading | None:
         return None
     with recorded() as asked:
         body = Statements(parse(reduced)).module()
-        reading = _Reading(body, Played(program(filename, text, body, taught)), asked)
+        made = program(filename, text, body, taught)
+    made = replace(made, ignored=cache(partial(_heard, made.ignored, asked)))
+    reading = _Reading(body, Played(made), asked)
     for old in list(_READ)[: len(_READ) + 1 - MOST_READ]:
         del _READ[old]
     _READ[place] = reading
     return reading
+
+
+def _heard(values: Callable[[], frozenset[str]], asked: Answers) -> frozenset[str]:
+    """Values that are looked for in neighbours when they are needed; what was asked for that is written down, too."""
+    with recorded() as heard:
+        found = values()
+    asked.update(heard)
+    return found
 
 
 _READ: dict[tuple[str, ...], _Reading] = {}
@@ -258,11 +267,7 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
 def program(filename: str, text: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
     """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
     made = program_of(filename, body, surroundings_of(filename, body, taught), neighbours_of(filename, body))
-    return replace(made, ignored=ignored_targets(filename, text)) if _WINDOW.search(text) else made
-
-
-_WINDOW = re.compile(r"(?i)accum|micro_?(batch|step)")
-"""What a text says that speaks of windows of several micro-steps."""
+    return replace(made, ignored=cache(partial(ignored_targets, filename, text)))
 
 
 @contextmanager

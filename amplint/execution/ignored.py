@@ -29,9 +29,11 @@ def by_criterion(name: str, keywords: dict[str, Value]) -> str:
 
 def told(run: Run, loss: Loss) -> dict[str, str]:
     """The value of targets that a mean leaves out, if the program has such targets, and not always as many."""
-    values = run.program.ignored
+    if not loss.ignores or loss.weight in (None, 1) or loss.summed:
+        return {}  # no mean of a part of a window: nothing needs to be looked for
+    values = run.program.ignored()
     if loss.ignores == OF_LABELS:
         value = next((one for one in sorted(values) if one == str(_BY_DEFAULT) or "ignore" in one.lower()), "")
     else:
         value = loss.ignores if loss.ignores in values else ""
-    return {"ignored": value} if value and not loss.summed else {}
+    return {"ignored": value} if value else {}

@@ -395,6 +395,6 @@ class Program:
     freezes: bool = False
     norms_used: bool = False
     half: frozenset[tuple[str, Span]] = frozenset()
-    ignored: frozenset[str] = frozenset()
+    ignored: abc.Callable[[], frozenset[str]] = frozenset
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()

@@ -37,12 +37,16 @@ Constants = dict[str, set[int]]
 
 
 def ignored_targets(path: str, text: str) -> frozenset[str]:
-    """The values with which a text, or a file that its imports lead to, fills targets that a criterion ignores."""
+    """The values with which a text, or a file that its imports lead to, fills targets that a criterion ignores.
+
+    Reading so many files takes time: it is asked of programs that average means over a window, and of no others.
+    """
     seen, here = {path}, [path]
     found, constants = _made(text)
     values, known = [*found], {name: set(held) for name, held in constants.items()}
     for _ in range(FARTHEST):
-        here = [file for one in here for file in sorted(imported(one)) if file not in seen][:MOST]
+        every = dict.fromkeys(file for one in here for file in sorted(imported(one)) if file not in seen)
+        here = list(every)[: max(0, MOST - len(seen))]
         for file in here:
             seen.add(file)
             about = stamp(file)
