@@ -35,6 +35,7 @@ OF_A_FRAMEWORK = {
     "fp16 optimizer: double clip": SAME,
     "apex: double clip": SAME,
     "apex: raw backward": "not yet: amp is mostly initialized under a flag, and the other branch is torch alone",
+    "ignite: drop scaled backward": NO_STEP,
     "ignite: double scaled backward": TWICE,
     "ignite: double clip": SAME,
     "ignite: double update": "torch raises: no inf checks were recorded since the first one",
