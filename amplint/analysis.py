@@ -81,9 +81,19 @@ def findings_of(
         said = {(breach.rule, breach.site.row) for breach in facts}
         found_by_runs = (one for one in _all_breaches(played, rules) if (one.rule, one.site.row) not in said)
         breaches = [*facts, *found_by_runs]
-        told = [breach for breach in breaches if noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN]
+        told = [
+            breach
+            for breach in breaches
+            if (noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN) and _begun(breach, versions)
+        ]
         found = {_finding(breach) for breach in brought_home(told, filename, partial(_own, taught=taught))}
     return sorted(found, key=lambda finding: finding.order)
+
+
+def _begun(breach: Breach, versions: Mapping[str, str]) -> bool:
+    """Whether the project allows the version of the library with which what a run shows begins to be a mistake."""
+    library, _, version = breach.words.get("begins", "").partition(" ")
+    return not version or reaches(versions, (library, version))
 
 
 _NOTHING_HIDDEN: Mapping[str, Rule] = {name: replace(rule, hides=()) for name, rule in RULES.items()}

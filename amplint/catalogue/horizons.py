@@ -123,6 +123,7 @@ def unit_words(moment: Moment) -> dict[str, str]:
         else "the schedule is over long before the run is",
         "unit": steps,
         "cure": "call `scheduler.step()` after every `optimizer.step()`",
+        "begins": made.detail.get("begins", "") if made is not None else "",
     }
 
 

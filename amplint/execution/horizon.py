@@ -110,6 +110,9 @@ def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
         run.multiplied.append((rest[0], processes, detail))
 
 
+WAITS = "accelerate 0.16"
+"""Since when a prepared scheduler waits for the boundary of a window: `scheduler.py` of 0.15 and of 0.16, `step`."""
+
 _PROCESSES = re.compile(r"(?i)(num_processes|world_?size)(\(\))?$")
 """A prepared scheduler steps so many times at every update (accelerate 1.15, `scheduler.py`, `step`)."""
 
@@ -132,9 +135,9 @@ def settle(run: Run) -> None:
     for detail in run.prepared:
         detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     for text, processes, detail in run.multiplied:
-        known = processes or not any(detail is one for one in run.prepared)
-        if known and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:
-            detail["exact"] = "yes"
+        prepared = any(detail is one for one in run.prepared)
+        if (processes or not prepared) and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:
+            detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
 
 
 def _compared(run: Run, text: str) -> set[str]:
