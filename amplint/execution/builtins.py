@@ -27,6 +27,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.protocol.ranks import Wrapper
 
 Keywords = dict[str, Value]
 
@@ -238,6 +239,13 @@ def _is_seen(value: Value) -> bool:
     return isinstance(value, (dict, list, tuple, str)) or (isinstance(value, Scaler) and value.known)
 
 
+def _hasattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """Whether there is an attribute: a wrapper has its `module`, of all else nothing is known."""
+    if args[1:] == ["module"] and getattr(args[0], "wrapper", None) is Wrapper.DDP:
+        return True
+    return Symbol(f"hasattr({', '.join(text_of(value) for value in args)})", _origin(args))
+
+
 def _setattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if len(args) == 3 and isinstance(args[1], str):
         attributes.write(run, args[0], args[1], args[2])
@@ -277,6 +285,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "min": _extreme(min),
     "sum": _sum,
     "getattr": _getattr,
+    "hasattr": _hasattr,
     "isinstance": _isinstance,
     "setattr": _setattr,
     "filter": _filter,

@@ -94,6 +94,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return _loss(run, owner, name, args, keywords, at)
     if isinstance(owner, Gradient):
         return _gradient(run, owner, name, args, at)
+    if name == "backward":
+        run.emit(Kind.OPAQUE, at)  # of a list, or of a number: what it holds is not what the program has
     if isinstance(owner, (list, dict)):
         return _container(owner, name, args)
     if isinstance(owner, averages.Averaged) and name == owner.method:
@@ -110,6 +112,9 @@ def _optimizer(
             run.emit(Kind.ZERO_GRAD, at, one, detail=_discards(run))
     elif name == "step":
         closure = args[0] if args else keywords.get("closure")
+        if any(isinstance(value, (str, Scaler)) for value in (*args, *keywords.values())):
+            run.emit(Kind.OPAQUE, at)  # no step of torch's: one of several optimizers is named, or a scaler handed over
+            return Symbol(f"{owner.key}.step()", Origin.OPAQUE)
         if isinstance(closure, (Function, Method)):
             from amplint.execution.calls import invoke
 
@@ -153,8 +158,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     if name == "load_state_dict":
         owner.maker = ()  # its state does not begin where it was made
     handed = args[0] if args else keywords.get("optimizer")
-    optimizer = symbols.play(run, handed, "optimizer") if isinstance(handed, Symbol) else handed
-    optimizer = optimizer if isinstance(optimizer, Optimizer) else None
+    optimizer = symbols.play(run, handed, "optimizer") if isinstance(handed, Symbol) else _inside(handed)
     if optimizer is None and name in ("step", "unscale_"):
         run.emit(Kind.OPAQUE, at)  # nobody knows whose gradients
     elif not enabled(run, owner):
@@ -167,11 +171,22 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
         run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_stepping(owner, args, keywords))
         _after_step(run, optimizer, at)
     elif name == "update":
-        if not args and not keywords:
+        if (not args and not keywords) or "new_scale" in keywords or (owner.known and len(args) == 1):
             run.emit(Kind.UPDATE, at, None, owner)
     elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"{owner.key}.{name}()", Origin.DATA)
+
+
+def _inside(handed: Value) -> Optimizer | None:
+    """The optimizer that a scaler is handed: itself, or the one in an object that passes for it and only steps it."""
+    if not isinstance(handed, Instance):
+        return handed if isinstance(handed, Optimizer) else None
+    found = [held for held in handed.attributes.values() if isinstance(held, Optimizer)]
+    step = handed.klass.attributes.get("step")
+    node = step.node if isinstance(step, Function) else None
+    plain = isinstance(node, ir.Function) and node.steps and not (node.zeroes or node.backward)
+    return found[0] if len(found) == 1 and plain and "param_groups" in handed.klass.attributes else None
 
 
 def _stepping(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:

@@ -6,7 +6,7 @@ counts for the optimizer that the same place feeds at the boundary. Of optimizer
 a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
 and dividing that name no optimizer go with the backward before them; a clip that happens again before the next one
 goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them.
-Where no backward is seen, nobody knows what it is that is clipped.
+Where steps are seen and no backward, nobody knows what it is that is clipped.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from amplint.flow.crossing import crossed
 from amplint.protocol.events import STEPS, Event, Kind, Site
 
 Place = tuple[Site, ...]
+_OF_GRADIENTS = frozenset({Kind.CLIP, Kind.NORM})
 _FOLLOW = frozenset({Kind.CLIP, Kind.NORM, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_DIVIDED})
 
 
 def attributed(events: Sequence[Event]) -> list[Event]:
     """The events with every backward given to the optimizers that it feeds; one event per optimizer."""
-    if all(event.kind is not Kind.BACKWARD for event in events):  # nobody knows what makes the gradients
-        events = [event for event in events if event.kind not in (Kind.CLIP, Kind.NORM)]
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
     if names:
-        events = [event for event in events if not _idle(event, names)]
+        filled = any(event.kind is Kind.BACKWARD for event in events)
+        events = [event for event in events if not _idle(event, names) and (filled or event.kind not in _OF_GRADIENTS)]
     else:  # nobody steps: they belong to the one optimizer that is spoken of
         names = list(dict.fromkeys(event.optimizer for event in events if event.optimizer))
         if len(names) != 1:
@@ -62,7 +62,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
 
 def _meant(event: Event, current: tuple[str, ...], known: set[str | None]) -> list[str]:
     """Those of the optimizers of a backward that an event is for: a clip is for those that the scaler knows, if any."""
-    if event.kind in (Kind.CLIP, Kind.NORM) and known.intersection(current):
+    if event.kind in _OF_GRADIENTS and known.intersection(current):
         return [name for name in current if name in known]
     return list(current)
 
