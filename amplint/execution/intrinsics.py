@@ -159,6 +159,15 @@ def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     return run.name(args[0])
 
 
+def _due(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`due(optimizer, function, backward="...")`: its steps count on a backward of the framework, where that is
+    certain: no condition has been asked yet, and the module calls that function nowhere."""
+    called = any(args[1] in used for used in (*run.program.usage.values(), run.program.called))
+    if isinstance(args[0], Optimizer) and not run.decisions and not called:
+        args[0].due = {name: str(value) for name, value in keywords.items()}
+    return None
+
+
 def _of_torch(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`of_torch(optimizer)`: whether the user's program is seen to make it from a class of torch's."""
     return isinstance(args[0], Optimizer) and args[0].algorithm is not None
@@ -263,6 +272,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "clipped": _clipped,
     "configured": _configured,
     "decided": _decided,
+    "due": _due,
     "entry": _entry,
     "entry_of": _entry_of,
     "fresh": _fresh,

@@ -267,6 +267,8 @@ class Run:
             rest["detail"] = {**rest.get("detail", {}), "finite": "asked"}
         if self.large and kind in _OF_FINITE:
             rest["detail"] = {**rest.get("detail", {}), "large": "asked"}
+        if optimizer is not None and optimizer.due and kind in STEPS:
+            rest["detail"] = {**rest.get("detail", {}), **optimizer.due}
         event = Event(
             kind,
             self.site(at),

@@ -146,7 +146,7 @@ class Loss:
 @dataclass(eq=False)
 class Optimizer:
     """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`;
-    `hooked`: hooks of the user's run around its steps; `made`: where."""
+    `hooked`: hooks of the user's run around its steps; `made`: where; `due`: what its step counts on."""
 
     key: str
     algorithm: str | None = None
@@ -156,6 +156,7 @@ class Optimizer:
     whole: bool = False
     hooked: bool = False
     made: ir.Span | None = None
+    due: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -34,7 +34,6 @@ OF_A_FRAMEWORK = {
     "fp16 optimizer: double backward": TWICE,
     "fp16 optimizer: double clip": SAME,
     "apex: double clip": SAME,
-    "apex: raw backward": "not yet: amp is mostly initialized under a flag, and the other branch is torch alone",
     "ignite: drop scaled backward": NO_STEP,
     "ignite: double scaled backward": TWICE,
     "ignite: double clip": SAME,
