@@ -161,8 +161,9 @@ class _Reader:
         yield from self.suite(node.body, around)
 
     def mapping(self, node: ir.Mapping, around: _Around) -> Iterator[Fact]:
-        """A configuration of DeepSpeed is a dictionary: which of its parts are switched on."""
-        on = {key.value: _switch(value) for key, value in node.items if isinstance(key, ir.Const)}
+        """A configuration of DeepSpeed is a dictionary of sections: which of its parts are switched on."""
+        sections = [(key, value) for key, value in node.items if not isinstance(value, ir.Const)]
+        on = {key.value: _switch(value) for key, value in sections if isinstance(key, ir.Const)}
         if {"fp16", "bf16"} <= on.keys():
             yield Fact("deepspeed.DeepSpeedConfig", Site(self.path, *node.at), {"fp16": on["fp16"], "bf16": on["bf16"]})
         yield from self.suite(children(node), around)
