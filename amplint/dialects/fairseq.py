@@ -40,7 +40,7 @@ FAIRSEQ = Dialect(
     needs=frozenset({*_NAMES, "multiply_grads"}),
     words=frozenset({"def train_step(", ".multiply_grads("}),
     seeds=frozenset({"multiply_grads"}),
-    spelling={"backward": "optimizer.backward(loss)", "clip": "optimizer.clip_grad_norm(...)"},
+    spelling={"backward": "optimizer.backward(loss)", "clip": "optimizer.clip_grad_norm(max_norm)"},
     accounts=(
         Account(
             framework="fairseq",

@@ -11,7 +11,7 @@ FP16_OPTIMIZER = Dialect(
     name="fp16_optimizer",
     behaviour="fp16_optimizer.behaviour",
     defines={f"{place}.FP16_Optimizer": "FP16_Optimizer" for place in _PLACES},
-    spelling={"backward": "optimizer.backward(loss)", "clip": "optimizer.clip_master_grads(...)"},
+    spelling={"backward": "optimizer.backward(loss)", "clip": "optimizer.clip_master_grads(max_norm)"},
     accounts=(
         Account(
             framework="Apex FP16_Optimizer",

@@ -311,11 +311,12 @@ def _by_model(stage: Stage, action: ByModel) -> Iterator[Changes]:
 
 
 def _through(stage: Stage, action: Through) -> Iterator[Changes]:
-    """A call of torch as one of the framework, under the name that its object has in this function."""
+    """A call of torch as one of the framework, under the name that its object has in this function; one that does not
+    take what torch's takes is left to the user."""
     call = stage.code.at(stage.site)
-    due = dict(stage.scene.words).get(action.word, "").partition("(")[0]
+    due, _, taken = dict(stage.scene.words).get(action.word, "").partition("(")
     owner, _, method = due.rpartition(".")
-    if not isinstance(call, cst.Call) or not owner:
+    if not isinstance(call, cst.Call) or not owner or taken == "max_norm)":
         return
     code = stage.code
     for name in _named_like(code, owner, call):
