@@ -238,7 +238,7 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
         run.emit(Kind.OPAQUE, at)
         return Symbol("norm", Origin.DATA)
     detail = {"limit": text_of(limit)} if limit is not None else {}
-    if (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
+    if not run.caught and (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
         detail["raises"] = "yes"
     wrapper = ranks.clipped(handed) if "norm" in name else Wrapper.NONE  # a value can be clipped shard by shard
     if norms.endless(limit):

@@ -105,7 +105,8 @@ class Run:
     whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to
     run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a batch of the epoch
     was. `whole`: what runs is a framework's whole step. `called`:
-    it began in a function that others call, in contexts that are not seen.
+    it began in a function that others call, in contexts that are not seen. `caught`: the blocks that
+    run in which what torch raises is caught.
     """
 
     program: ir.Program
@@ -149,6 +150,7 @@ class Run:
     passed_over: bool = False
     whole: bool = False
     called: bool = False
+    caught: int = 0
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])
     turns: dict[str, set[str]] = field(default_factory=dict)

@@ -321,7 +321,10 @@ def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
 
 def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
     """The body, then what follows it: an exception is not part of the training step."""
+    caught = bool(node.catches & {"", "BaseException", "Exception", "RuntimeError"})
+    run.caught += caught
     signal = execute(run, scope, node.body)
+    run.caught -= caught
     if signal is None:
         signal = execute(run, scope, node.orelse)
     last = execute(run, scope, node.final)
