@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isclose
 
-from amplint.protocol.events import ANY_LENGTH, Kind
+from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
 from amplint.protocol.window import Window, epoch_of, loses, worth
@@ -187,7 +187,7 @@ def in_the_first_epoch(moment: Moment) -> bool:
 
 def not_on_purpose(moment: Moment) -> bool:
     """Whether an erasure that drops a tail was not written for that, in code that has windows."""
-    return "discards" not in moment.event.detail and moment.ledger.window.gate is not None
+    return "discards" not in moment.event.detail and _of_a_length(moment.ledger.window.gate)
 
 
 def left_by_an_index(moment: Moment) -> bool:
@@ -204,7 +204,12 @@ def longer_than_before(moment: Moment) -> bool:
     One that grows on purpose is divided by what it holds.
     """
     window = moment.ledger.window
-    return window.micro_steps > window.longest > 0 and window.gate is not None and not _grows(window)
+    return window.micro_steps > window.longest > 0 and _of_a_length(window.gate) and not _grows(window)
+
+
+def _of_a_length(gate: Gate | None) -> bool:
+    """Whether a gate closes windows of a length, and is not what unknown code makes of a counter: of a tail, too."""
+    return gate is not None and not (gate.length == ANY_LENGTH and gate.restarts is None)
 
 
 def _grows(window: Window) -> bool:

@@ -288,6 +288,14 @@ def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
             return (left in right) is (node.op == "in")
         either = Condition("or", tuple(Condition("==", (left, item)) for item in right))
         return either if node.op == "in" else Condition("not", (either,))
+    if (
+        run.in_batches
+        and isinstance(left, NUMBER)
+        and isinstance(right, Symbol)
+        and not isinstance(node.left, ir.Const)
+    ):
+        found = Symbol(f"{text_of(left)} in {right.text}", Origin.OPAQUE)  # a counter: another number next time
+        return found if node.op == "in" else Condition("not", (found,))
     return Condition(node.op, (left, right), _texts(node, left, right))
 
 

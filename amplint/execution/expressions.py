@@ -80,7 +80,11 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         returned = attributes.part_of_output(run, owner, index)
         if returned is not None:
             return returned
-    return element(owner, text_of(index))
+    found = element(owner, text_of(index))
+    counts = (
+        run.in_batches and type(owner) is Symbol and isinstance(index, int) and not isinstance(node.index, ir.Const)
+    )
+    return with_changes(found, origin=Origin.OPAQUE) if counts and found.origin is Origin.RUN else found
 
 
 def element(owner: Value, index: str) -> Value:
@@ -126,8 +130,13 @@ def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Valu
     """A condition; one that a window has a part in is decided at once, so that it stays a gate."""
     if gated is None:
         return unknown[0] if len(unknown) == 1 else Condition(op, tuple(unknown))
+    opaque = [part for part in unknown if isinstance(part, Symbol) and part.origin is Origin.OPAQUE]
+    for part in opaque if op == "or" else ():
+        run.decide(text_of(part), part.origin, default=False)  # what is asked besides the window is an exception
+        run.model.learn_no_tail()  # the last batch, for all that is known
     known = [gated] if not any(part is gated for part in unknown) else []
-    return with_changes(gated, value=arithmetic.truth(run, Condition(op, (*known, *unknown))))
+    value = arithmetic.truth(run, Condition(op, (*known, *unknown)))
+    return with_changes(gated, value=value, assumed=gated.assumed or bool(opaque))
 
 
 def _keep(gated: Gated | None, value: Value) -> Value:
