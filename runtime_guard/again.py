@@ -34,7 +34,8 @@ SPARSE = 8
 class Comparing(Calls):
     """What they have in common."""
 
-    mute = True
+    mute = owned = True
+    guards = False
 
     def silent(self, args: Any, kwargs: Any) -> bool:
         """Whether the thread is inside of a call that speaks for this one, or nothing comes of it."""
@@ -43,6 +44,25 @@ class Comparing(Calls):
     def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments, of which something had to be read."""
         return args, kwargs
+
+    def same(self, known: Any, args: Any, kwargs: Any) -> bool:
+        """Whether a call begins as the known one did; nothing is done."""
+        raise NotImplementedError
+
+    def goes(self, known: Any, args: Any, kwargs: Any) -> Any:
+        """The token of such a call, and what is done when it begins."""
+        raise NotImplementedError
+
+    def begins(self, known: Any, args: Any, kwargs: Any) -> Any:
+        """Both."""
+        return self.goes(known, args, kwargs) if self.same(known, args, kwargs) else None
+
+    def passed(self, known: Any, times: int) -> None:
+        """So many such calls have passed by."""
+
+    def stays(self, known: Any) -> bool:
+        """Whether what must not change with such a call has not."""
+        return True
 
     def touched(self) -> bool:
         """Whether any gradient is not as it was last seen."""
@@ -89,11 +109,12 @@ class _Pass:
 class PassAgain(Comparing):
     """A backward with the numbers of an earlier one."""
 
-    mute = False
+    mute = owned = False
 
     def __init__(self, recorder: Recorder, backward: Backward) -> None:
         super().__init__(recorder)
         self._backward = backward
+        self._passes = 0
 
     def silent(self, args: Any, kwargs: Any) -> bool:
         """Whether it fills no `.grad`, or runs inside of another call."""
@@ -122,25 +143,34 @@ class PassAgain(Comparing):
         watches = tuple((recorder.watches[name], name in recorder.reached) for name in names)
         return _Pass(found, accounts, begins, recorder.reached, watches, brought, scaler, region, self.inside())
 
-    def begins(self, known: _Pass, args: Any, kwargs: Any) -> Any:
-        """What is known of it; the graph is read where it must be."""
+    def same(self, known: _Pass, args: Any, kwargs: Any) -> bool:
+        """The graph is read where it must be."""
         recorder, roots = self._recorder, args[0]
         if len(roots) != 1:
-            return None
+            return False
         for watch, _ in known.watches:
             if watch.seen != watch.now():
-                return None
-        root = roots[0]
+                return False
         if not still(known.region, roots):
-            return None
+            return False
         if (known.recognized is None or len(recorder.scalers.entries) > 1) and scaler_of(roots) != known.scaler:
-            return None
+            return False
+        if known.recognized is None:
+            return True
+        start = start_of(args)
+        return start is not None and recorder.numbers.runs_again(known.recognized, roots[0], start)
+
+    def goes(self, known: _Pass, args: Any, kwargs: Any) -> Any:
+        """What is known of it."""
         if known.recognized is not None:
-            start = start_of(args)
-            if start is None or not recorder.numbers.runs_again(known.recognized, root, start):
-                return None
+            self._recorder.numbers.goes_again(known.recognized)
         known.inside["backward"] += 1
-        return Begun(recorder, root, known.brought, known.scaler, known.region)
+        return Begun(self._recorder, args[0][0], known.brought, known.scaler, known.region)
+
+    def passed(self, known: _Pass, times: int) -> None:
+        """Counted."""
+        self._recorder.passes += times
+        self._recorder.reached = known.names
 
     def ends(self, known: _Pass, token: Begun, result: Any) -> bool:
         """Whether the same optimizers were reached, and no more graphs are alive than before."""
@@ -150,14 +180,14 @@ class PassAgain(Comparing):
             if (now != watch.seen) is not reached:
                 return False
             news.append(now)
-        sparse = recorder.passes % SPARSE == 0
+        sparse = self._passes % SPARSE == 0
         if sparse and recorder.totals.crowded():
             return False
         for (watch, _), now in zip(known.watches, news, strict=True):
             watch.seen = now
         known.inside["backward"] -= 1
-        recorder.passes += 1
-        recorder.reached = known.names
+        self._passes += 1
+        self.passed(known, 1)
         if sparse:
             recorder.totals.passed([token.root])
         return True
@@ -196,19 +226,25 @@ class ScheduleAgain(Comparing):
             return None
         return _Schedule(token[1], token[2] is not None and token[2] == rates_of(args[0]), self.inside())
 
-    def begins(self, known: _Schedule, args: Any, kwargs: Any) -> Any:
-        """The same token."""
+    def same(self, known: _Schedule, args: Any, kwargs: Any) -> bool:
+        """Of both."""
         recorder, scheduler = self._recorder, args[0]
         if len(args) > 1 or kwargs or recorder.schedulers.of(scheduler) != known.names[0]:
-            return None
-        if recorder.optimizers.of(getattr(scheduler, "optimizer", None)) != known.names[1]:
-            return None
+            return False
+        return recorder.optimizers.of(getattr(scheduler, "optimizer", None)) == known.names[1]
+
+    def goes(self, known: _Schedule, args: Any, kwargs: Any) -> Any:
+        """The same token."""
         known.inside["schedule"] += 1
-        schedulers = recorder.course.counted.schedulers
+        self.passed(known, 1)
+        self._stepping = args[0]
+        return "schedule", known.names, rates_of(args[0])
+
+    def passed(self, known: _Schedule, times: int) -> None:
+        """Counted."""
+        schedulers = self._recorder.course.counted.schedulers
         kind, count = schedulers[known.names[0]]
-        schedulers[known.names[0]] = (kind, count + 1)
-        self._stepping = scheduler
-        return "schedule", known.names, rates_of(scheduler)
+        schedulers[known.names[0]] = (kind, count + times)
 
     def ends(self, known: _Schedule, token: Any, result: Any) -> bool:
         """Whether it has moved something, as before."""

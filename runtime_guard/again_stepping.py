@@ -18,9 +18,9 @@ from runtime_guard.hooks import Replaced
 from runtime_guard.late import number
 from runtime_guard.normalization import learning_rate
 from runtime_guard.put_off import Entry
-from runtime_guard.recorder import calling_frame
 from runtime_guard.scales import ScaleAccount
 from runtime_guard.stepping import argument, raises_at_overflow
+from runtime_guard.threads import calling_frame, runs_step
 from runtime_guard.windows import Account
 
 Held = weakref.ref[Any]
@@ -98,14 +98,16 @@ class UnscaleAgain(Comparing):
         """Both objects."""
         return None if token is None else _Unscale(weakref.ref(args[0]), weakref.ref(token[1]), self.inside())
 
-    def begins(self, known: _Unscale, args: Any, kwargs: Any) -> Any:
-        """The same token."""
+    def same(self, known: _Unscale, args: Any, kwargs: Any) -> bool:
+        """Both objects."""
         scaler, optimizer = args[0], argument(args, kwargs, 1, "optimizer")
         same = known.scaler() is scaler and known.optimizer() is optimizer
-        if not same or not scaler._enabled or self.touched():
-            return None
+        return same and bool(scaler._enabled) and not self.touched()
+
+    def goes(self, known: _Unscale, args: Any, kwargs: Any) -> Any:
+        """The same token."""
         known.inside["unscale"] += 1
-        return "unscale", optimizer
+        return "unscale", argument(args, kwargs, 1, "optimizer")
 
     def ends(self, known: _Unscale, token: Any, result: Any) -> bool:
         """Always: what a scaler does to gradients is as it was."""
@@ -129,15 +131,23 @@ class ScalerStepAgain(Comparing):
             self.account_of(token[2]), self.scales_of(args[0]), self.inside(),
         )  # fmt: skip
 
-    def begins(self, known: _ScalerStep, args: Any, kwargs: Any) -> Any:
-        """The same token."""
+    def same(self, known: _ScalerStep, args: Any, kwargs: Any) -> bool:
+        """Both objects."""
         scaler, optimizer = args[0], argument(args, kwargs, 1, "optimizer")
         same = known.scaler() is scaler and known.optimizer() is optimizer
-        if not same or (len(args), tuple(kwargs)) != known.given or not scaler._enabled or self.touched():
-            return None
+        return same and (len(args), tuple(kwargs)) == known.given and scaler._enabled and not self.touched()
+
+    def goes(self, known: _ScalerStep, args: Any, kwargs: Any) -> Any:
+        """The same token."""
         self._recorder.thread.stepped = False
         known.inside["scaler.step"] += 1
-        return "scaler.step", scaler, optimizer, list(known.moments)
+        return "scaler.step", args[0], argument(args, kwargs, 1, "optimizer"), list(known.moments)
+
+    def passed(self, known: _ScalerStep, times: int) -> None:
+        """Counted."""
+        known.counts[0] += times
+        if known.scale is not None and times:
+            known.scale.row = 0
 
     def ends(self, known: _ScalerStep, token: Any, result: Any) -> bool:
         """Whether the optimizer has stepped."""
@@ -177,21 +187,29 @@ class StepAgain(Comparing):
             weakref.ref(optimizer), watch, not inside["scaler.step"], self.account_of(optimizer), inside
         )  # fmt: skip
 
-    def begins(self, known: _Step, args: Any, kwargs: Any) -> Any:
+    def same(self, known: _Step, args: Any, kwargs: Any) -> bool:
         """The optimizer."""
         optimizer, given, named = args
         closure = given[1] if len(given) > 1 else named.get("closure")
         alone = not known.inside["scaler.step"]
         same = known.optimizer() is optimizer and alone is known.alone
-        if not same or closure is not None or (alone and self.touched()):
+        return same and closure is None and not (alone and self.touched())
+
+    def goes(self, known: _Step, args: Any, kwargs: Any) -> Any:
+        """The optimizer; None where torch runs no step any more."""
+        optimizer, thread, frame = args[0], self._recorder.thread, calling_frame()
+        if not runs_step(frame):
             return None
-        thread = self._recorder.thread
-        thread.stepping.append((id(optimizer), id(calling_frame())))
+        thread.stepping.append((id(optimizer), id(frame)))
         if known.account is not None:
             self._recorder.put_off.value(known.account, "learning_rate", learning_rate(optimizer))
         thread.stepped = True
         known.inside["step"] += 1
         return optimizer
+
+    def passed(self, known: _Step, times: int) -> None:
+        """Noted."""
+        self._recorder.thread.stepped = True
 
     def ends(self, known: _Step, token: Any, result: Any) -> bool:
         """Whether the gradients are still there."""
@@ -214,6 +232,8 @@ class StepAgain(Comparing):
 class UpdateAgain(Comparing):
     """`update` that leaves the scale as it is."""
 
+    guards = True
+
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
         """None if a rule about numbers has something to say of it."""
         scale = _scale_of(args[0])
@@ -224,13 +244,19 @@ class UpdateAgain(Comparing):
             return None
         return _Update(weakref.ref(args[0]), scale, list(token[1]), account)
 
-    def begins(self, known: _Update, args: Any, kwargs: Any) -> Any:
-        """The same token."""
+    def same(self, known: _Update, args: Any, kwargs: Any) -> bool:
+        """The scaler."""
         scaler = args[0]
-        same = known.scaler() is scaler and len(args) == 1 and not kwargs
-        if not same or not scaler._enabled:
-            return None
-        return scaler, list(known.moments)
+        return known.scaler() is scaler and len(args) == 1 and not kwargs and bool(scaler._enabled)
+
+    def goes(self, known: _Update, args: Any, kwargs: Any) -> Any:
+        """The same token."""
+        return args[0], list(known.moments)
+
+    def stays(self, known: _Update) -> bool:
+        """Whether the scale is the same."""
+        scaler = known.scaler()
+        return scaler is not None and _scale_of(scaler) == known.scale
 
     def ends(self, known: _Update, token: Any, result: Any) -> bool:
         """Whether the scale is the same."""
@@ -247,6 +273,8 @@ class UpdateAgain(Comparing):
 
 class ClipAgain(Comparing):
     """A clip of the same tensors to the same limit."""
+
+    owned = False
 
     def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """A generator of parameters is read; one that holds nothing any more is left."""
@@ -274,20 +302,26 @@ class ClipAgain(Comparing):
             _ids(token[2]), limit, bool(raises), tuple(map(weakref.ref, token[1])), tuple(scales), self.inside()
         )
 
-    def begins(self, known: _Clip, args: Any, kwargs: Any) -> Any:
-        """The same token, with the list of what is clipped."""
+    def same(self, known: _Clip, args: Any, kwargs: Any) -> bool:
+        """The tensors and the limit."""
         limit, raises = _limits(args, kwargs)
         handed = argument(args, kwargs, 0, "parameters")
         if type(limit) is not type(known.limit) or limit != known.limit or bool(raises) is not known.raises:
-            return None
+            return False
+        if any(held() is None for held in known.optimizers) or not isinstance(handed, list | Tensor):
+            return False
+        return not self.touched() and _ids(handed) == known.tensors
+
+    def goes(self, known: _Clip, args: Any, kwargs: Any) -> Any:
+        """The same token."""
         optimizers = [one for held in known.optimizers if (one := held()) is not None]
-        if len(optimizers) < len(known.optimizers) or not isinstance(handed, list | Tensor) or self.touched():
-            return None
-        if _ids(handed) != known.tensors:
-            return None
         known.inside["clip"] += 1
-        token = "clip", optimizers, handed
-        return Replaced(token, (handed, *args[1:]) if args else args, kwargs)
+        return "clip", optimizers, argument(args, kwargs, 0, "parameters")
+
+    def begins(self, known: _Clip, args: Any, kwargs: Any) -> Any:
+        """The same token, with the list of what is clipped."""
+        token = super().begins(known, args, kwargs)
+        return None if token is None else Replaced(token, (token[2], *args[1:]) if args else args, kwargs)
 
     def ends(self, known: _Clip, token: Any, result: Any) -> bool:
         """Always; the norm is noted."""
@@ -310,10 +344,12 @@ class ZeroAgain(Comparing):
             return None
         return _Zero(weakref.ref(args[0]), self.account_of(args[0]), self.inside())
 
-    def begins(self, known: _Zero, args: Any, kwargs: Any) -> Any:
+    def same(self, known: _Zero, args: Any, kwargs: Any) -> bool:
+        """The optimizer."""
+        return known.optimizer() is args[0]
+
+    def goes(self, known: _Zero, args: Any, kwargs: Any) -> Any:
         """The same token."""
-        if known.optimizer() is not args[0]:
-            return None
         known.inside["zero"] += 1
         return "zero"
 

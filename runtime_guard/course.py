@@ -158,14 +158,17 @@ class Course:
             if self.at == len(self.script):
                 self._ends_period()
 
-    def go_round(self) -> None:
-        """As many events as a period has have happened again, from wherever in it the loop is."""
+    def go_round(self, times: int = 1, read: bool = True) -> None:
+        """So many times as many events as a period has have happened again, from wherever in it the loop is. `read`:
+        the weights of their losses were looked at."""
         now = time.perf_counter()
+        if not read:
+            self._tally.unread += times * sum(beat.kind in STEPS and not beat.event.scheduler for beat in self.script)
         if self._gone:
-            self.go_on(len(self.script), now)
+            self.go_on(times * len(self.script), now)
             return
-        self._whole += 1
-        self.passed += len(self.script)
+        self._whole += times
+        self.passed += times * len(self.script)
         self._times = [now] * self.at
         if self._whole >= self._put_off:
             self.catch_up()

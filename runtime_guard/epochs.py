@@ -28,6 +28,8 @@ class Epochs:
 
     def delivered(self, iterator: Any, batch: Any) -> None:
         """One batch more; with the first, how many backward passes there have been."""
+        if iterator not in self._delivered:
+            self._recorder.course.pending()
         count, began = self._delivered.get(iterator, (0, self._recorder.passes))
         self._delivered[iterator] = (count + 1, began)
 
@@ -36,6 +38,7 @@ class Epochs:
         if not isinstance(sys.exc_info()[1], StopIteration):
             return
         recorder = self._recorder
+        recorder.course.pending()  # what has passed by is counted
         count, began = self._delivered.pop(iterator, (0, 0))
         passes = recorder.passes - began
         if count == 0 or passes == 0 or passes % count:

@@ -63,7 +63,9 @@ class guard:
             probe_every,
             at_once=self.mode == "raise",
         )
-        self._listening = Listening(self.recorder, self._verdict, self._pending, self._admit, self._failed)
+        self._listening = Listening(
+            self.recorder, self._verdict, self._pending, self._admit, self._failed, stop_after_windows is not None
+        )
         self._given = {"optimizer": optimizer, "scaler": scaler, "scheduler": scheduler}
         self._ended = False
 

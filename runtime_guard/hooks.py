@@ -18,6 +18,7 @@ import torch
 from torch._C._dynamo import eval_frame
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from runtime_guard.lane import Lane
 from runtime_guard.rhythm import Again, Rhythm
 from runtime_guard.trampolines import Arguments, around
 
@@ -65,7 +66,8 @@ class Listener:
     `before(args, kwargs)` returns a token, or a `Replaced`; `after(token, result)` and `abandon(token)` return nothing.
     `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see;
     `verdict` where something waits to be said. With a `rhythm`, calls are compared by `again` where they come again;
-    `opens`: such a call begins a micro-step.
+    `opens`: such a call begins a micro-step. With a
+    `lane`, calls of a loop that has been steady for long pass by; `keeps`: something is left with what they return.
     """
 
     def __init__(
@@ -81,7 +83,8 @@ class Listener:
         self.hear, self.hear_out, self._abandon = before, after, abandon
         self.rhythm: Rhythm | None = None
         self.again: Again | None = None
-        self.opens = False
+        self.opens = self.keeps = False
+        self.lane: Lane | None = None
         self.admit: Callable[[], None] | None = None
 
     def before(self, args: Arguments, kwargs: dict[str, Any]) -> tuple[Any, Arguments, dict[str, Any]]:
@@ -148,11 +151,15 @@ class Hooks:
     def on_optimizer_step(self, listener: Listener) -> None:
         """Torch's own hooks, around the step of every optimizer."""
 
+        lane = listener.lane
+
         def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
-            listener.before((optimizer, args, kwargs), {})
+            if lane is None or lane.steps is None or not lane.begins(listener, (optimizer, args, kwargs), {}):
+                listener.before((optimizer, args, kwargs), {})
 
         def ends(optimizer: Any, args: Any, kwargs: Any) -> None:
-            listener.after(optimizer, None)
+            if lane is None or not (lane.steps or lane.woken) or not lane.ends(listener, None):
+                listener.after(optimizer, None)
 
         handles = [
             register_optimizer_step_pre_hook(untraced(begins)),
@@ -163,9 +170,11 @@ class Hooks:
 
 def _heard(original: Callable[..., Any], listener: Listener) -> Callable[..., Any]:
     """The same function, listened to; what torch.compile traces is told to look away."""
-    listened = listener.before, listener.after, listener.abandon
-    quiet = around(original, *(_unseen(function) for function in listened))
-    return quiet if _tracer is None else around(original, *listened, _tracer, quiet)
+    before, after, abandon = listener.before, listener.after, listener.abandon
+    quiet = around(original, _unseen(before), _unseen(after), _unseen(abandon))
+    if _tracer is None:
+        return quiet
+    return around(original, before, after, abandon, _tracer, quiet, listener.lane, listener)
 
 
 _tracer: Callable[[], object] | None = getattr(eval_frame, "get_eval_frame_callback", None)

@@ -34,6 +34,7 @@ from runtime_guard.backward import Backward
 from runtime_guard.checkpoints import Checkpoints
 from runtime_guard.epochs import Epochs
 from runtime_guard.hooks import Failed, Hooks, Listener, Shield, defining
+from runtime_guard.lane import Lane
 from runtime_guard.recorder import Recorder
 from runtime_guard.rhythm import Again, Rhythm
 from runtime_guard.schedules import Schedules
@@ -43,7 +44,7 @@ _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "_clip_grads_with_norm_")  # th
 
 
 class Listening:
-    """The hooks of one guard."""
+    """The hooks of one guard. `awake`: every window is looked at, however long the loop has been steady."""
 
     def __init__(
         self,
@@ -52,11 +53,21 @@ class Listening:
         waiting: Collection[object],
         admit: Callable[[], None] | None,
         failed: Failed,
+        awake: bool,
     ) -> None:
         self._recorder, self._admit, self._failed = recorder, admit, failed
         self._verdict, self._waiting = verdict, waiting
         self._hooks = Hooks()
-        self._rhythm = Rhythm(recorder.course, recorder.put_off, recorder.sites, recorder.lock, recorder.numbers)
+        self._lane = Lane(recorder.lock, Shield("the lane", failed).fails, awake)
+        self._rhythm = Rhythm(
+            recorder.course,
+            recorder.put_off,
+            recorder.sites,
+            recorder.lock,
+            recorder.numbers,
+            recorder.seen,
+            self._lane,
+        )
 
     def begin(self) -> None:
         """Listens at every place."""
@@ -71,6 +82,7 @@ class Listening:
             self._hooks.listen(owner, name, averages)
         epochs = Epochs(self._recorder)
         listener = self._listener("DataLoader", epochs.asked, epochs.delivered, epochs.ran_out)
+        listener.lane = None  # it is asked in every window, and says when that matters
         for owner in defining(_BaseDataLoaderIter, "__next__"):
             self._hooks.listen(owner, "__next__", listener)
 
@@ -82,8 +94,14 @@ class Listening:
     def _listener(self, name: str, *functions: Any, again: Again | None = None) -> Listener:
         before, after, abandon = functions
         listener = Listener(Shield(name, self._failed), before, after, abandon, self._verdict, self._waiting)
+        listener.lane = self._lane
         if again is not None:
             listener.again, listener.rhythm = again, self._rhythm
+        return listener
+
+    def _idle(self, listener: Listener, keeps: bool = False) -> Listener:
+        """The same: nothing comes of its calls in a rhythm, but what may be left with their results."""
+        listener.rhythm, listener.keeps = self._rhythm, keeps
         return listener
 
     def _to_backward(self) -> None:
@@ -104,6 +122,7 @@ class Listening:
         }
         for name, (*functions, again) in table.items():
             listener = self._listener(f"GradScaler.{name}", *functions, again=again)
+            listener = self._idle(listener, keeps=True) if name == "scale" else listener
             owners = [torch.amp.GradScaler] if name == "__init__" else defining(torch.amp.GradScaler, name)
             for owner in owners:
                 self._hooks.listen(owner, name, listener)
@@ -122,7 +141,7 @@ class Listening:
                 self._hooks.listen(owner, "zero_grad", zero)
         same = ClipAgain(self._recorder)
         clip = self._listener("clip", stepping.clips, stepping.clipped, stepping.leave, again=same)
-        norm = self._listener("gradient norm", stepping.norms, _nothing, _nothing)
+        norm = self._idle(self._listener("gradient norm", stepping.norms, _nothing, _nothing))
         for name, listener in (*((name, clip) for name in _CLIPS), ("_get_total_norm", norm)):
             if hasattr(clip_grad, name):
                 self._hooks.listen_inside(getattr(clip_grad, name), listener)

@@ -128,12 +128,13 @@ class Normalization:
 
     def runs_again(self, recognized: tuple[Way, Loss, Outcome], root: Tensor, start: float) -> bool:
         """Whether what is about to be back-propagated has the very numbers of a loss that was recognized."""
-        way, loss, outcome = recognized
-        if way.loss(root, start) != loss:
-            return False
+        way, loss, _ = recognized
+        return way.loss(root, start) == loss
+
+    def goes_again(self, recognized: tuple[Way, Loss, Outcome]) -> None:
+        """It is back-propagated."""
+        way, _, self._running = recognized
         way.passes += 1
-        self._running = outcome
-        return True
 
     def ran_again(self, accounts: Sequence[Account], outcome: Outcome, begins_micro_step: bool) -> None:
         """Enters such a pass. The ledger follows none of these windows."""
@@ -156,12 +157,13 @@ class Normalization:
         for scale in self.scales.opened:
             scale.becomes()
 
-    def repeated(self, periods: int) -> None:
-        """Enters so many periods like the one between the two last times that `steady` was told."""
+    def repeated(self, periods: int, unread: int = 0) -> None:
+        """Enters so many periods like the one between the two last times that `steady` was told, and so many of which
+        the numbers were not read."""
         for account in self._open():
-            account.repeated(periods)
+            account.repeated(periods, unread)
         for scale in self.scales.opened:
-            scale.repeated(periods)
+            scale.repeated(periods + unread)
 
     def _heard(
         self, tensors: Sequence[Tensor], place: Hashable, start: float | None, accounts: Sequence[Account]

@@ -20,8 +20,8 @@ Entry = tuple[Any, ...]
 class Repeated(Protocol):
     """What is measured of the windows of a loop."""
 
-    def repeated(self, periods: int) -> None:
-        """Enters so many periods like the one that was written down."""
+    def repeated(self, periods: int, unread: int = 0) -> None:
+        """Enters so many periods like the one that was written down, and so many of which the numbers were not read."""
 
 
 class Runs(Protocol):
@@ -42,7 +42,7 @@ class PutOff:
         self._measures, self._numbers = measures, numbers
         course.measured = self.enter
         self._values: list[tuple[Account, str, float | None, int]] = []
-        self._periods = 0
+        self._periods = self._unread = 0
         self._begun = False
         self.whole: Callable[[], Iterable[Entry]] = tuple
         self.present: Callable[[], Iterable[Entry]] = tuple
@@ -59,6 +59,11 @@ class PutOff:
         else:
             self._periods += 1
 
+    def passed_by(self, periods: int) -> None:
+        """So many periods have passed whole, of which the numbers were not read."""
+        self._periods += periods
+        self._unread += periods
+
     def leave(self) -> None:
         """Enters everything; the next period is another one."""
         self.enter()
@@ -69,11 +74,12 @@ class PutOff:
         rules about numbers are asked."""
         if self._values or self._periods:
             values, self._values = self._values, []
-            periods, self._periods = self._periods, 0
+            unread, self._unread = self._unread, 0
+            read, self._periods = self._periods - unread, 0
             self._measures.run(self._enter_values, values)
-            if periods > 1:
-                self._measures.run(self._numbers.repeated, periods - 1)
-            for function, *args in self.whole() if periods else ():
+            if read > 1 or unread:
+                self._measures.run(self._numbers.repeated, max(read - 1, 0), unread)
+            for function, *args in self.whole() if read else ():
                 self._measures.run(function, *args)
         self._present()
 

@@ -113,8 +113,7 @@ class Recorder:
             optimizer = parts.get("optimizer")
             repeats = self.thread.closure is not None
             if kind in _CALLS and optimizer is not None and not repeats:
-                self.homes.stepped(optimizer)
-                self._crossed(kind, optimizer)
+                self._used(kind, optimizer)
             if not repeats and (beat := self.course.follows(kind, place, parts, detail, reading)) is not None:
                 moments = beat.moments
             else:
@@ -124,8 +123,7 @@ class Recorder:
                     if self.thread.repeated(event):
                         return
                     if kind in _CALLS and optimizer is not None:
-                        self.homes.stepped(optimizer)
-                        self._crossed(kind, optimizer)
+                        self._used(kind, optimizer)
                 moments = self.course.takes(kind, place, parts, event)
             if token is not None:
                 token += moments
@@ -145,8 +143,10 @@ class Recorder:
         for violation in self._held.pop(event.optimizer or "", ()) if self._held else ():
             self._found(violation)
 
-    def _crossed(self, kind: Kind, name: str) -> None:
-        """The events of models through which the last backward went on its way to what steps now."""
+    def _used(self, kind: Kind, name: str) -> None:
+        """Whose optimizer it is, unless it is only made; and the models that the last backward has passed on its way."""
+        if kind is not Kind.CREATE:
+            self.homes.stepped(name)
         for other, place in self.crossings.stepped(name) if kind in STEPS else ():
             self.feed(Kind.PASS, stack=place, optimizer=other)
         if kind is Kind.ZERO_GRAD:

@@ -15,7 +15,7 @@ gradient ledger follows), and the rhythm goes on if it was the same.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import get_ident
 from time import perf_counter
@@ -23,10 +23,12 @@ from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from runtime_guard.course import Course
+from runtime_guard.lane import AWAKE, MOST, Lane, Open, Step
 from runtime_guard.put_off import Entry, PutOff
+from runtime_guard.sequence import Sequence
 from runtime_guard.sites import MAX_STACK, Sites
 
-UNHEARD = 63
+UNHEARD = 255
 """So many periods at most are compared before one is heard in full."""
 
 DEEPEST = 64
@@ -40,9 +42,12 @@ Frames = tuple[tuple[int, CodeType, int], ...]
 
 
 class Again(Protocol):
-    """What a kind of call is compared by. `mute`: where nothing comes of the call, nothing is done at it."""
+    """What a kind of call is compared by. `mute`: where nothing comes of the call, nothing is done at it. `owned`: it
+    is a method, whose object comes first. `guards`: there is something that must not change with it."""
 
     mute: bool
+    owned: bool
+    guards: bool
 
     def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments, of which something had to be read."""
@@ -61,6 +66,15 @@ class Again(Protocol):
 
     def enters(self, known: Any, over: bool) -> Iterable[Entry]:
         """What such a call enters of the numbers: at its beginning, or when it is over."""
+
+    def goes(self, known: Any, args: Any, kwargs: Any) -> Any:
+        """The token of a call that has begun as the known one did; None if it is over, though nobody said so."""
+
+    def passed(self, known: Any, times: int) -> None:
+        """So many such calls have passed by."""
+
+    def stays(self, known: Any) -> bool:
+        """Whether what must not change with such a call has not."""
 
 
 class Hears(Protocol):
@@ -109,11 +123,25 @@ class Measured(Protocol):
 
 
 class Rhythm:
-    """The calls of a period, and where in it the loop is. `on`: they are compared now."""
+    """The calls of a period, and where in it the loop is. `on`: they are compared now, or pass by in the `lane`.
 
-    def __init__(self, course: Course, put_off: PutOff, sites: Sites, lock: Any, measured: Measured) -> None:
+    `seen` takes the gradients as they are now for known.
+    """
+
+    def __init__(
+        self,
+        course: Course,
+        put_off: PutOff,
+        sites: Sites,
+        lock: Any,
+        measured: Measured,
+        seen: Callable[[], None],
+        lane: Lane,
+    ) -> None:
         self.on = False
         self.course, self._put_off, self._sites, self._lock, self._measured = course, put_off, sites, lock, measured
+        self._seen, self._lane = seen, lane
+        self._sequence, self._even, self._nap = Sequence(), 0, 1
         self._calls: list[Call] = []
         self._ready = self._writing = False
         self._begin = self._at = self._left = self._rest = self._skipped = self._told = 0
@@ -129,8 +157,12 @@ class Rhythm:
         """The token of a call: compared with the one that is expected, or heard."""
         again = listener.again
         if again is None or not self.course.script:
+            if self._writing:
+                self._sequence.add(listener, None, len(self._open), args)
             return listener.hear(args, kwargs)
         if (self._open or listener.opens) and again.silent(args, kwargs):
+            if self._writing:
+                self._sequence.add(listener, None, len(self._open), args)
             if self._open and self._open[-1].listener is listener:
                 self._open[-1].nested += 1
             return None if again.mute else listener.hear(args, kwargs)
@@ -176,6 +208,7 @@ class Rhythm:
             if self._writing:
                 call.after, call.end = self.course.passed - passed, len(self._calls)
                 self._order.append((call, True))
+                self._sequence.over(call)
                 call.known = call.again.known(call.args, call.kwargs, token, result)
                 call.args = call.kwargs = None
                 if call.known is None:
@@ -192,12 +225,68 @@ class Rhythm:
         else:
             for events, at in passed[told:]:
                 self.course.go_on(events, at)
+        self._even += 1
         if self._left <= 0:
-            self.on = False
-            self._put_off.enter()
+            self._rests()
+        elif self._round and not told and self._even >= AWAKE:
+            self._lane.sleep(self, self._sequence.steps(), min(self._nap, self._left))
+
+    def _rests(self) -> None:
+        """The next period is heard in full."""
+        self.on = False
+        self._put_off.enter()
+
+    def wake(self, periods: int, begun: int, inside: list[Open], foreign: bool) -> list[tuple[Any, Any]]:
+        """So many periods have passed by, and so many calls of the present one have begun: from here on, calls are
+        compared."""
+        steps = self._sequence.steps()[:begun]
+        self._passed_by(periods)
+        begun_here, open_here = (
+            sum(one.call is not None for one in few) for few in (steps, [one for one, _, _ in inside])
+        )
+        now, marks = perf_counter(), 2 * begun_here - open_here
+        self._passed = [(call.after if over else call.before, now) for call, over in self._order[:marks]]
+        self._at = begun_here
+        self._seen()
+        woken, waiting = list[tuple[Any, Any]](), list(inside)
+        for step in steps:
+            if waiting and waiting[0][0] is step:
+                _, args, kwargs = waiting.pop(0)
+                woken += [] if foreign else self._resumed(step, args, kwargs)
+            elif step.call is not None:
+                step.call.again.passed(step.call.known, 1)
+        if len(self._open) < open_here:  # a step that has raised, of which nobody said so; or in another thread
+            self.leave()
+        self._nap = 1 if begun else min(2 * self._nap, MOST)
+        self._even = 0 if begun else self._even
+        if self.on and not begun and self._left <= 0:
+            self._rests()
+        return woken
+
+    def _passed_by(self, periods: int) -> None:
+        if periods:
+            for call in self._calls:
+                call.again.passed(call.known, periods)
+            self._left -= periods
+            self._put_off.passed_by(periods)
+            self.course.go_round(periods, read=False)
+
+    def _resumed(self, step: Step, args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
+        """The listener and the token of a call that is open; nothing for one that is not any more."""
+        call = step.call
+        if call is None:
+            if self._open and self._open[-1].listener is step.listener:
+                self._open[-1].nested += 1
+            return [(step.listener, args[0] if step.kept else None)]
+        token = call.again.goes(call.known, args, kwargs)
+        if token is None:
+            return []
+        self._open.append(call)
+        return [(step.listener, token)]
 
     def _goes_on(self) -> None:
         """The events of the calls that were compared have happened again."""
+        self._lane.wake()
         passed, told, self._told = self._passed, self._told, len(self._passed)
         for events, at in passed[told:]:
             self.course.go_on(events, at)
@@ -218,6 +307,7 @@ class Rhythm:
         frames = self._frames()
         call = Call(listener, frames if listener.opens else frames[:1], args, kwargs, again=listener.again)
         self._calls.append(call)
+        self._sequence.add(listener, call, len(self._open), args)
         self._order.append((call, False))
         self._open.append(call)
         passed = self.course.passed
@@ -229,10 +319,11 @@ class Rhythm:
         """What was written down is of no use."""
         self._writing = self._ready = False
         self._calls, self._order, self._open, self._passed = [], [], [], []
-        self._at = self._told = self._entered = 0
+        self._at = self._told = self._entered = self._even = 0
 
     def leave(self) -> None:
         """What follows is heard, and what waits is gone through."""
+        self._lane.wake()
         was, self.on = self._ready, False
         if was:
             self._rest = self._skipped = min(2 * self._rest + 1, MOST_REST)
@@ -259,6 +350,7 @@ class Rhythm:
             self._skipped -= 1
         elif not self._ready and not self._writing and self._measured.fresh():
             self._calls, self._order, self._begin, self._writing = [], [], self.course.at, True
+            self._sequence = Sequence()
             self._thread = get_ident()
             self._measured.steady(False)
 

@@ -15,7 +15,8 @@ from amplint.protocol.window import Window
 class Tally:
     """Counts over the whole run; `lengths` maps the micro-steps of a window to the number of such windows.
 
-    `weights` are the sums of loss weights of the windows in which they are known: lowest, highest, how many.
+    `weights` are the sums of loss weights of the windows in which they are known: lowest, highest, how many; in
+    `unread` of these they were not looked at, because they have been the same for long.
     """
 
     events: int = 0
@@ -28,6 +29,7 @@ class Tally:
     schedulers: dict[str, tuple[str, int]] = field(default_factory=dict)
     not_covered: dict[str, None] = field(default_factory=dict)
     unscales: int = 0
+    unread: int = 0
 
     def count(self, event: Event, moments: Sequence[Moment], state: State) -> None:
         """Takes one event into account, after the protocol has. `moments`: what it met."""

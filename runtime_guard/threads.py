@@ -96,8 +96,12 @@ def calling_frame() -> FrameType | None:
     """The frame of torch that runs the step of an optimizer and calls its hooks; the outermost frame without one."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_back is not None:
-        code = frame.f_code
-        if code.co_name == "wrapper" and code.co_filename.endswith("optimizer.py"):
+        if runs_step(frame):
             return frame
         frame = frame.f_back
     return frame
+
+
+def runs_step(frame: FrameType | None) -> bool:
+    """Whether a frame is that of torch which runs the step of an optimizer."""
+    return frame is not None and frame.f_code.co_name == "wrapper" and frame.f_code.co_filename.endswith("optimizer.py")

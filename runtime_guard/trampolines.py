@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 PASSED_OVER = "<runtime_guard: passed over by warnings, as importlib._bootstrap is>"
 
@@ -20,6 +20,22 @@ Before = Callable[[Arguments, dict[str, Any]], tuple[Any, Arguments, dict[str, A
 After = Callable[[Any, Any], None]
 Abandon = Callable[[Any], None]
 Tracer = Callable[[], object]
+
+
+class Lane(Protocol):
+    """Where calls pass by (see `lane`). `steps`: None while none does."""
+
+    steps: Any
+
+    def begins(self, listener: Any, args: Any, kwargs: Any) -> bool:
+        """Whether the call passes by."""
+
+    def ends(self, listener: Any, result: Any) -> bool:
+        """The end of one that did."""
+
+    def raised(self, listener: Any) -> None:
+        """The same, where it raised."""
+
 
 _hidden_code: dict[CodeType, CodeType] = {}
 
@@ -36,18 +52,29 @@ def around(
     abandon: Abandon,
     tracer: Tracer = _nobody,
     traced: Callable[..., Any] | None = None,
+    lane: Lane | None = None,
+    listener: Any = None,
 ) -> Callable[..., Any]:
     """A function that does what `original` does.
 
     `before` sees the arguments and returns a token and the arguments to pass on; `after` gets the token and the result
     and may raise; `abandon` gets the token when `original` raises, and that exception goes on unchanged. While `tracer`
-    returns something, `traced` is called instead.
+    returns something, `traced` is called instead. Calls of `listener` that pass by in a `lane` go through none of
+    these.
     """
 
     @functools.wraps(original)
     def passing(*args: Any, **kwargs: Any) -> Any:
         if traced is not None and tracer() is not None:
             return traced(*args, **kwargs)
+        if lane is not None and lane.steps is not None and lane.begins(listener, args, kwargs):
+            try:
+                result = original(*args, **kwargs)
+            except BaseException:
+                lane.raised(listener)
+                raise
+            lane.ends(listener, result)
+            return result
         token, args, kwargs = before(args, kwargs)
         try:
             result = original(*args, **kwargs)

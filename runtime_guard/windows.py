@@ -17,7 +17,7 @@ WAITING_SETTLED = 64
 PROBED_FIRST = 4
 MOST_READINGS = 64
 MOST_CLOSINGS = 64
-SPARSE, RAREST = 16, 64
+SPARSE, RAREST = 16, 256
 """In a steady rhythm the ledger follows one window where it would follow so many, and at most one in so many."""
 
 
@@ -162,14 +162,15 @@ class Account:
         if not steady:
             self.closed.clear()
 
-    def repeated(self, periods: int) -> None:
-        """Enters so many periods, each with windows like those of the one after which it was told to be steady."""
+    def repeated(self, periods: int, unread: int = 0) -> None:
+        """Enters so many periods, each with windows like those of the one after which it was told to be steady, and so
+        many of which the numbers were not read."""
         if not self.steady:
             return
-        first, self.number = self.number, self.number + periods * self.closings
+        first, self.number = self.number, self.number + (periods + unread) * self.closings
         for length, reading in list(self.closed)[-self.closings :]:
-            self.lengths[length] += periods
-            for name, value in entries(reading):
+            self.lengths[length] += periods + unread
+            for name, value in entries(reading) if periods else ():
                 self.figures.setdefault(name, Figure()).add(value, periods)
                 self.curves.setdefault(name, Curve()).reach(first, self.number - 1, value)
 

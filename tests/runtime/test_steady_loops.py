@@ -153,6 +153,7 @@ def test_what_is_counted_is_what_would_have_been_heard(odds, averaged, monkeypat
     """Odd windows, each after some that are alike, then many alike, with and without a rhythm. A weight average is
     heard on the way."""
     found, compared = [], []
+    monkeypatch.setattr("runtime_guard.rhythm.AWAKE", len(odds))  # no window passes by without being compared
     for regular in (3, len(odds)):
         monkeypatch.setattr("runtime_guard.course.REGULAR", regular)
         loop, listening = guarded(odds, averaged)
