@@ -1,22 +1,26 @@
 """What the guard costs: per cent of a training step, and microseconds per call, beside torch's own anomaly detection.
 
-    python benchmarks/overhead.py [--rounds 10] [--device cpu|cuda] [--size small|100m] [--json out.json]
+    python benchmarks/overhead.py [--rounds 3] [--device cpu|cuda] [--size small|100m] [--json out.json]
 
 Two shapes of a step are measured, each of about 50 ms on a CPU: a *plain* one, with one micro-step for each update, and
 a *window of four* micro-steps. Everything is measured in one run, in rounds: each round takes every variant once, in
 another order, next to steps without a guard, and only differences within such a pair are compared, so that a machine
 that becomes slower does not speak for or against anybody. Each variant has one guard for the whole run, which listens
-in its own turns only, and has seen `WARM` steps before anything is timed: a guard makes its acquaintances in the first.
-A turn is `TURN` steps, of which all but the first `SETTLING` are timed together: what a guard puts off is in them.
+in its own turns only.
+A turn is `TURN` steps, after `SETTLING` that are not timed where a guard listens: in a loop that has been steady for
+long it looks at a window now and then, and only compares the order of the calls of the others. All steps of a turn come
+from one line, as in a training loop, and are timed together: what a guard puts off, and the windows that it looks at,
+are in them.
 
 Beside these differences, which scatter by per cents of a step, stands the time that is spent *inside* of the guard,
-from the moment at which it hears a call to that at which it lets it go on, in steps of the same length: `INSIDE` steps
-in a row, after those in which a guard makes its acquaintances. What a guard makes slower by using the processor's
-caches is in the differences alone.
+from the moment at which it hears a call to that at which it lets it go on, in steps of the same length: `TURN` steps in
+a row, after `SETTLING` in which a guard makes its acquaintances and the loop becomes steady. What a guard makes slower
+by using the processor's caches is in the differences alone. The mean is what counts: it has the windows that are looked
+at, as often as they come.
 
 `events` judges the order of calls; `as by default` also measures the weights of losses, and samples the gradient ledger
 in one window of sixteen; `probes` samples it as often as it can be (`probe_every=1`). Once a loop is steady the ledger
-samples one window where it would sample sixteen, and at most one in 64.
+samples one window in 256.
 """
 
 from __future__ import annotations
@@ -34,13 +38,12 @@ from statistics import median
 import torch
 from torch import nn
 
-from runtime_guard import guard, hooks
+from runtime_guard import guard, hooks, lane
 from runtime_guard.trampolines import passed_over
 
 SHAPES = {"a plain step": 1, "a window of four": 4}
 LONG = 0.05  # seconds that a step is to take on a CPU
-TURN, SETTLING = 22, 6
-INSIDE = 192
+TURN, SETTLING, FEW = 256, 200, 8
 WARM = 96  # steps: the precision of the first 64 passes is read from their graphs
 PROBES = {"events": 0, "as by default": 16, "probes": 1}
 ANOMALY = "set_detect_anomaly"
@@ -77,10 +80,7 @@ class Language(nn.Module):
 
 
 class Training:
-    """A right training step: scaled, accumulated, unscaled, clipped, stepped, scheduled.
-
-    The micro-batches differ in how many of their tokens are padding, as they do where texts differ in length.
-    """
+    """A right training step: scaled, accumulated, unscaled, clipped, stepped, scheduled."""
 
     def __init__(self, size: Size, device: str, micro_steps: int) -> None:
         torch.manual_seed(0)
@@ -171,10 +171,6 @@ def steps(size: Size, device: str, micro_steps: int, rounds: int) -> dict[str, l
     training = Training(fitted(size, device, micro_steps), device, micro_steps)
     names = [*PROBES, ANOMALY]
     turns = Turns(names)
-    for name in PROBES:
-        with turns.of(name):
-            for _ in range(WARM // micro_steps):
-                seconds(training.window, device)
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in random.sample(names, len(names)):
@@ -185,8 +181,9 @@ def steps(size: Size, device: str, micro_steps: int, rounds: int) -> dict[str, l
 
 
 def _turn(turns: Turns, name: str, training: Training, device: str) -> tuple[str, float]:
+    settling, timed = SETTLING if name in PROBES else FEW, FEW if name == ANOMALY else TURN
     with turns.of(name):
-        taken = [seconds(training.window, device) for _ in range(TURN)][SETTLING:]
+        taken = [seconds(training.window, device) for _ in range(settling + timed)][settling:]
         return name, sum(taken) / len(taken)
 
 
@@ -196,40 +193,44 @@ def inside(size: Size, micro_steps: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for name in PROBES:
         with clocked() as spent, Turns([name]).of(name):
-            for _ in range(WARM // micro_steps + TURN):
-                training.window()
             taken = []
-            for _ in range(INSIDE):
+            for _ in range(SETTLING + TURN):
                 spent.clear()
                 training.window()
                 taken.append(sum(spent))
-            found[name] = taken
+            found[name] = taken[SETTLING:]
     return found
 
 
 @contextlib.contextmanager
 def clocked() -> Iterator[list[float]]:
-    """The seconds of each time that a call is listened to, before it or after it."""
+    """The seconds of each time that a call is listened to or passes by, before it or after it."""
     spent: list[float] = []
-    kept = {name: getattr(hooks.Listener, name) for name in ("before", "after")}
+    places = [(hooks.Listener, "before"), (hooks.Listener, "after"), (lane.Lane, "begins"), (lane.Lane, "ends")]
+    kept = [(owner, name, getattr(owner, name)) for owner, name in places]
+    inside = False
 
     def timed(function: Callable[..., object]) -> Callable[..., object]:
         def listened(*args: object) -> object:
-            start = time.perf_counter()
+            nonlocal inside
+            if inside:
+                return function(*args)
+            inside, start = True, time.perf_counter()
             try:
                 return function(*args)
             finally:
                 spent.append(time.perf_counter() - start)
+                inside = False
 
         return passed_over(listened)
 
-    for name, function in kept.items():
-        setattr(hooks.Listener, name, timed(function))
+    for owner, name, function in kept:
+        setattr(owner, name, timed(function))
     try:
         yield spent
     finally:
-        for name, function in kept.items():
-            setattr(hooks.Listener, name, function)
+        for owner, name, function in kept:
+            setattr(owner, name, function)
 
 
 def microseconds(rounds: int) -> dict[str, dict[str, float]]:
@@ -241,7 +242,7 @@ def microseconds(rounds: int) -> dict[str, dict[str, float]]:
     for turn in range(2 * rounds):
         for name in random.sample(names, len(names)):
             with turns.of(name):
-                for _ in range(WARM if turn == 0 else 10):
+                for _ in range(WARM if turn == 0 else 10):  # calls that are compared: none passes by so soon
                     training.window(lambda call, name=name: _timed(taken[call][name]))
         if turn == 0:
             taken.clear()
@@ -270,7 +271,7 @@ def told(
             added = extra(pairs)
             print(f"| {name:<20} | {added * 1e6:+10.0f} | {added / off * 100:+10.2f} % | {added * 2000:+6.2f} % |")
     for shape, found in within.items():
-        print(f"\n{shape}, inside of the guard: {INSIDE} steps\n")
+        print(f"\n{shape}, inside of the guard: {TURN} steps\n")
         print("| variant              | median, \u00b5s | mean, \u00b5s | mean of 50 ms |")
         print("|----------------------|-----------:|---------:|--------------:|")
         for name, taken in found.items():
@@ -299,7 +300,7 @@ def extra(pairs: list[tuple[float, float]]) -> float:
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--json", metavar="FILE")

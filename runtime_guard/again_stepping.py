@@ -246,8 +246,7 @@ class UpdateAgain(Comparing):
 
     def same(self, known: _Update, args: Any, kwargs: Any) -> bool:
         """The scaler."""
-        scaler = args[0]
-        return known.scaler() is scaler and len(args) == 1 and not kwargs and bool(scaler._enabled)
+        return bool(args[0]._enabled) and len(args) == 1 and not kwargs and known.scaler() is args[0]
 
     def goes(self, known: _Update, args: Any, kwargs: Any) -> Any:
         """The same token."""

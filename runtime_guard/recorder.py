@@ -144,7 +144,7 @@ class Recorder:
             self._found(violation)
 
     def _used(self, kind: Kind, name: str) -> None:
-        """Whose optimizer it is, unless it is only made; and the models that the last backward has passed on its way."""
+        """Whose optimizer it is, unless it is only made; and the models that the last backward has passed."""
         if kind is not Kind.CREATE:
             self.homes.stepped(name)
         for other, place in self.crossings.stepped(name) if kind in STEPS else ():
