@@ -261,16 +261,8 @@ class Run:
         """Adds an event to the trace. What belongs to a governed optimizer is not ours to judge."""
         if optimizer is not None and optimizer.governed:
             return
-        if self.here is not None and self.here.library:
-            rest["detail"] = {**rest.get("detail", {}), **self.here.detail, **self.remarks}
-        elif self.open_scales and kind is Kind.CLIP:
-            rest["detail"] = {**rest.get("detail", {}), "within": "yes"}
-        if self.finite and kind in _OF_FINITE:
-            rest["detail"] = {**rest.get("detail", {}), "finite": "asked"}
-        if self.large and kind in _OF_FINITE:
-            rest["detail"] = {**rest.get("detail", {}), "large": "asked"}
-        if optimizer is not None and optimizer.due and kind in STEPS:
-            rest["detail"] = {**rest.get("detail", {}), **optimizer.due}
+        if details := self._details(kind, optimizer):
+            rest["detail"] = {**rest.get("detail", {}), **details}
         event = Event(
             kind,
             self.site(at),
@@ -289,6 +281,19 @@ class Run:
         self.events.append(event)
         if kind in _PASSED:
             self.passed[_PASSED[kind]] += 1
+
+    def _details(self, kind: Kind, optimizer: Optimizer | None) -> dict[str, str]:
+        """What is true of an event because of where the run is."""
+        found: dict[str, str] = {}
+        if self.here is not None and self.here.library:
+            found |= {**self.here.detail, **self.remarks}
+        elif self.open_scales and kind is Kind.CLIP:
+            found["within"] = "yes"
+        if self.finite and kind in _OF_FINITE:
+            found["finite"] = "asked"
+        if self.large and kind in _OF_FINITE:
+            found["large"] = "asked"
+        return {**found, **optimizer.due} if optimizer is not None and kind in STEPS else found
 
     def _gate(self, kind: Kind) -> Gate | None:
         if self.gates:
