@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_positive,
         default=16,
         metavar="K",
-        help="after the first windows, measure every K-th (of a steady loop, one in 16 K, and at most one in 64)",
+        help="after the first windows, measure every K-th (of a steady loop, one in 16 K, and at most one in 256)",
     )
     parser.add_argument("--stop-after-windows", type=_positive, metavar="N", help="end the run after N windows")
     parser.add_argument("--exit-code", type=int, metavar="N", help="the status of a run with errors, in any mode")

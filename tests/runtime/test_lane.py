@@ -5,6 +5,8 @@ from contextlib import suppress
 
 import pytest
 import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import mse_loss as mse
 from torch.utils.data import DataLoader, TensorDataset
@@ -115,6 +117,41 @@ def test_windows_that_are_alike_pass_by_and_are_counted(soon, probe_every):
 def test_what_the_calls_show_is_found_as_ever(soon, monkeypatch):
     odds = [""] * 40 + [odd for one in IN_CALLS for odd in [""] * 25 + [one]] + [""] * 40
     same_with_and_without(windows(odds), monkeypatch)
+
+
+ODDS = st.lists(st.tuples(st.integers(0, 30), st.sampled_from(IN_CALLS)), min_size=1, max_size=4)
+
+
+@settings(
+    max_examples=5,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(ODDS)
+def test_it_does_not_matter_when_that_is(soon, odds):
+    every = [""] * 45 + [one for pause, odd in odds for one in ([""] * pause + [odd])] + [""] * 15
+    with pytest.MonkeyPatch.context() as changed:
+        same_with_and_without(windows(every), changed, share=100)
+
+
+def test_the_numbers_of_the_run_are_what_they_were(soon):
+    found = []
+    for mode in ("record", "off"):
+        torch.manual_seed(0)
+        loop = Loop()
+        with guard(mode=mode) as listening:
+            counted = Counted(listening)
+            for _ in range(100):
+                loop.window()
+                counted.look()
+        found.append(([one.clone() for one in loop.model.parameters()], counted.asleep))
+    (with_it, asleep), (without, never) = found
+    assert asleep > 20
+    assert never == 0
+    assert all(torch.equal(*pair) for pair in zip(with_it, without, strict=True))
 
 
 def test_what_goes_wrong_for_good_in_its_numbers_is_found_soon(soon):
