@@ -6,9 +6,10 @@ says so for every model. What it calls `loss_scale` is a weight for each token, 
 
 from __future__ import annotations
 
-from amplint.dialects.account import Account
+from dataclasses import replace
+
 from amplint.dialects.dialect import Dialect, Normalization
-from amplint.dialects.transformers import TRAINER_LOOP
+from amplint.dialects.transformers import TRAINER, TRAINER_LOOP
 
 _TRAINERS = {
     "swift.trainers.Seq2SeqTrainer": Normalization.TOKENS,
@@ -22,18 +23,14 @@ SWIFT = Dialect(
     trainers=_TRAINERS,
     loops=dict.fromkeys(_TRAINERS, TRAINER_LOOP),
     accounts=(
-        Account(
+        replace(
+            TRAINER,
             framework="ms-swift",
             version="ms-swift 4.6.0.dev0",
             divides=(
                 "`compute_loss`, by the tokens of the window; `loss_scale` there is a weight per token",
                 "swift/trainers/seq2seq_trainer.py, `compute_loss`",
             ),
-            scales=("Accelerate, as in the Hugging Face Trainer", "transformers/trainer.py, `training_step`"),
-            unscales=("Accelerate", "transformers/trainer.py, `_clip_grad_norm`"),
-            gates=("the Trainer", "transformers/trainer.py, `_run_epoch`"),
-            schedules=("the Trainer", "transformers/trainer.py, `_run_epoch`"),
-            saves=("the Trainer, as scaler.pt", "transformers/trainer.py, `_save_scaler`"),
         ),
     ),
 )

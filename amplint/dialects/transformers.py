@@ -42,6 +42,20 @@ TRAINER_LOOP = Loop(
 """`transformers/trainer.py` of 5.23: `training_step` back-propagates what `compute_loss` returns with
 `self.accelerator.backward`; `_run_epoch` steps the optimizer and the schedule."""
 
+TRAINER = Account(
+    framework="Hugging Face Trainer",
+    version="transformers 5.23.0",
+    divides=(
+        "`training_step`, unless the loss is known to be normalized by `num_items_in_batch`",
+        "transformers/trainer.py, `training_step`",
+    ),
+    scales=("Accelerate", "transformers/trainer.py, `training_step`"),
+    unscales=("Accelerate", "transformers/trainer.py, `_clip_grad_norm`"),
+    gates=("the Trainer", "transformers/trainer.py, `_run_epoch`"),
+    schedules=("the Trainer, unless the step was skipped", "transformers/trainer.py, `_run_epoch`"),
+    saves=("the Trainer, as scaler.pt", "transformers/trainer.py, `_save_scaler`"),
+)
+
 TRANSFORMERS = Dialect(
     name="transformers",
     trainers=_TRAINERS,
@@ -53,19 +67,5 @@ TRANSFORMERS = Dialect(
         losses={"training_step": ("compute_loss_func", "compute_loss", "_compute_loss")},
         windows={"training_step": "current_gradient_accumulation_steps"},
     ),
-    accounts=(
-        Account(
-            framework="Hugging Face Trainer",
-            version="transformers 5.23.0",
-            divides=(
-                "`training_step`, unless the loss is known to be normalized by `num_items_in_batch`",
-                "transformers/trainer.py, `training_step`",
-            ),
-            scales=("Accelerate", "transformers/trainer.py, `training_step`"),
-            unscales=("Accelerate", "transformers/trainer.py, `_clip_grad_norm`"),
-            gates=("the Trainer", "transformers/trainer.py, `_run_epoch`"),
-            schedules=("the Trainer, unless the step was skipped", "transformers/trainer.py, `_run_epoch`"),
-            saves=("the Trainer, as scaler.pt", "transformers/trainer.py, `_save_scaler`"),
-        ),
-    ),
+    accounts=(TRAINER,),
 )
