@@ -6,11 +6,10 @@ Two shapes of a step are measured, each of about 50 ms on a CPU: a *plain* one, 
 a *window of four* micro-steps. Everything is measured in one run, in rounds: each round takes every variant once, in
 another order, next to steps without a guard, and only differences within such a pair are compared, so that a machine
 that becomes slower does not speak for or against anybody. Each variant has one guard for the whole run, which listens
-in its own turns only.
-A turn is `TURN` steps, after `SETTLING` that are not timed where a guard listens: in a loop that has been steady for
-long it looks at a window now and then, and only compares the order of the calls of the others. All steps of a turn come
-from one line, as in a training loop, and are timed together: what a guard puts off, and the windows that it looks at,
-are in them.
+in its own turns only. A turn is `TURN` steps, after `SETTLING` that are not timed where a guard listens: in a loop that
+has been steady for long it looks at a window now and then, and only compares the order of the calls of the others. All
+steps of a turn come from one line, as in a training loop, and are timed together: what a guard puts off, and the
+windows that it looks at, are in them.
 
 Beside these differences, which scatter by per cents of a step, stands the time that is spent *inside* of the guard,
 from the moment at which it hears a call to that at which it lets it go on, in steps of the same length: `TURN` steps in

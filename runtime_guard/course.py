@@ -20,7 +20,7 @@ from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.readings import Reading
 from amplint.protocol.state import Moment, State
 from runtime_guard import strides
-from runtime_guard.tally import Tally
+from runtime_guard.tally import Tally, weight_of
 from runtime_guard.timeline import TOLD, Timelines
 
 REGULAR = 3
@@ -163,7 +163,8 @@ class Course:
         the weights of their losses were looked at."""
         now = time.perf_counter()
         if not read:
-            self._tally.unread += times * sum(beat.kind in STEPS and not beat.event.scheduler for beat in self.script)
+            steps = (beat for beat in self.script if beat.kind in STEPS and not beat.event.scheduler and beat.moments)
+            self._tally.unread += times * sum(weight_of(one.moments[0].ledger.window) is not None for one in steps)
         if self._gone:
             self.go_on(times * len(self.script), now)
             return

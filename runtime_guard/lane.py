@@ -32,13 +32,10 @@ _frame = sys._getframe
 
 
 class Hears(Protocol):
-    """A listener: `hear` returns the token of a call that is heard in full, `after` takes it at the end of the call."""
-
-    def hear(self, args: Any, kwargs: Any) -> Any:
-        """The token."""
+    """A listener."""
 
     def hear_out(self, token: Any, result: Any) -> None:
-        """The end of a call."""
+        """The end of a call that was heard in full."""
 
     def after(self, token: Any, result: Any) -> None:
         """The end of a call that was listened to as ever."""

@@ -47,8 +47,12 @@ class Tally:
             return
         self.windows += 1
         self.lengths[window.micro_steps] += 1
-        total = [weight for place, weight in window.weights if place in window.here and weight is not None]
-        if len(total) == len(window.here) and total:
-            highest = float(max(total))
+        if (highest := weight_of(window)) is not None:
             low, high, known = self.weights or (highest, highest, 0)
             self.weights = (min(low, highest), max(high, highest), known + 1)
+
+
+def weight_of(window: Window) -> float | None:
+    """The sum of the loss weights of a window: the highest one, if those of all its losses are known."""
+    total = [weight for place, weight in window.weights if place in window.here and weight is not None]
+    return float(max(total)) if len(total) == len(window.here) and total else None

@@ -11,7 +11,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any, Protocol
+from typing import Any
+
+from runtime_guard.lane import Lane
 
 PASSED_OVER = "<runtime_guard: passed over by warnings, as importlib._bootstrap is>"
 
@@ -20,22 +22,6 @@ Before = Callable[[Arguments, dict[str, Any]], tuple[Any, Arguments, dict[str, A
 After = Callable[[Any, Any], None]
 Abandon = Callable[[Any], None]
 Tracer = Callable[[], object]
-
-
-class Lane(Protocol):
-    """Where calls pass by (see `lane`). `steps`: None while none does."""
-
-    steps: Any
-
-    def begins(self, listener: Any, args: Any, kwargs: Any) -> bool:
-        """Whether the call passes by."""
-
-    def ends(self, listener: Any, result: Any) -> bool:
-        """The end of one that did."""
-
-    def raised(self, listener: Any) -> None:
-        """The same, where it raised."""
-
 
 _hidden_code: dict[CodeType, CodeType] = {}
 
