@@ -26,6 +26,33 @@ def _trainer(package: str, trainer: str, loss: str) -> Framework:
     )
 
 
+def _fairseq(imported: str, made: str) -> Framework:
+    """A window over one of fairseq's optimizers."""
+    return Framework(
+        f"""\
+import torch
+{imported}
+
+
+def train(cfg, accum, model, loader, criterion):
+    optimizer = {made}.build_optimizer(cfg, model.parameters())
+    assert len(loader) % accum == 0
+""",
+        {
+            "forward": "loss, sample_size, logging_output = criterion(model, sample)",
+            "backward": "optimizer.backward(loss)",
+            "multiply": "optimizer.multiply_grads(1 / sample_size)",
+            "clip": "optimizer.clip_grad_norm(1.0)",
+            "step": "optimizer.step()",
+            "zero": "optimizer.zero_grad()",
+        },
+        WINDOW,
+        ("multiply", "clip", "step", "zero"),
+        {"backward": "loss.backward()", "clip": CLIP},
+        loop="    for i, sample in enumerate(loader):",
+    )
+
+
 _MEGATRON = """\
 from functools import partial
 
@@ -79,52 +106,8 @@ def forward_step(data_iterator, model):
 pretrain(None, None, None, forward_step)
 """,
     ),
-    "fairseq": Framework(
-        """\
-import torch
-from fairseq import optim
-
-
-def train(cfg, accum, model, loader, criterion):
-    optimizer = optim.FP16Optimizer.build_optimizer(cfg, model.parameters())
-    assert len(loader) % accum == 0
-""",
-        {
-            "forward": "loss, sample_size, logging_output = criterion(model, sample)",
-            "backward": "optimizer.backward(loss)",
-            "multiply": "optimizer.multiply_grads(1 / sample_size)",
-            "clip": "optimizer.clip_grad_norm(1.0)",
-            "step": "optimizer.step()",
-            "zero": "optimizer.zero_grad()",
-        },
-        WINDOW,
-        ("multiply", "clip", "step", "zero"),
-        {"backward": "loss.backward()", "clip": CLIP},
-        loop="    for i, sample in enumerate(loader):",
-    ),
-    "fairseq, amp": Framework(
-        """\
-import torch
-from fairseq.optim.amp_optimizer import AMPOptimizer
-
-
-def train(cfg, accum, model, loader, criterion):
-    optimizer = AMPOptimizer.build_optimizer(cfg, model.parameters())
-    assert len(loader) % accum == 0
-""",
-        {
-            "forward": "loss, sample_size, logging_output = criterion(model, sample)",
-            "backward": "optimizer.backward(loss)",
-            "multiply": "optimizer.multiply_grads(1 / sample_size)",
-            "clip": "optimizer.clip_grad_norm(1.0)",
-            "step": "optimizer.step()",
-            "zero": "optimizer.zero_grad()",
-        },
-        WINDOW,
-        ("multiply", "clip", "step", "zero"),
-        {"backward": "loss.backward()", "clip": CLIP},
-        loop="    for i, sample in enumerate(loader):",
-    ),
+    "fairseq": _fairseq("from fairseq import optim", "optim.FP16Optimizer"),
+    "fairseq, amp": _fairseq("from fairseq.optim.amp_optimizer import AMPOptimizer", "AMPOptimizer"),
     "fairseq, task": Framework(
         "import torch\nfrom fairseq.tasks import FairseqTask\n\n\nclass Mine(FairseqTask):\n",
         {
