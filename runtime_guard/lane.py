@@ -62,6 +62,9 @@ class Step(NamedTuple):
     kept: bool
 
 
+_NOTHING = Step(None, 0, None, 0, 0, None, 0, None, None, False)
+"""What is expected after the last call of a period whose end was not told."""
+
 _UNHEARD = object()
 """In place of the token of a call that ran while another thread woke the rhythm."""
 
@@ -85,15 +88,15 @@ class Lane:
     """
 
     __slots__ = (
-        "_at", "_awake", "_before", "_failed", "_inside", "_kept", "_lock", "_most", "_periods", "_sleeper", "_thread",
-        "steps", "woken",
+        "_at", "_awake", "_before", "_end", "_failed", "_inside", "_kept", "_lock", "_most", "_periods", "_sleeper",
+        "_thread", "steps", "woken",
     )  # fmt: skip
 
     def __init__(self, lock: Any, failed: Callable[[Exception], object], awake: bool = False) -> None:
         self._lock, self._failed, self._awake = lock, failed, awake
         self._sleeper: Sleeper | None = None
         self.steps: tuple[Step, ...] | None = None
-        self._at = self._periods = self._most = self._thread = 0
+        self._at = self._end = self._periods = self._most = self._thread = 0
         self._inside: list[Open] = []
         self.woken: list[tuple[Any, Any]] = []
         self._kept: list[Kept] = []
@@ -104,7 +107,7 @@ class Lane:
         self._sleeper, self._most, self._thread = sleeper, most, get_ident()
         self._at = self._periods = 0
         self._inside, self.woken, self._kept, self._before = [], [], [], []
-        self.steps = None if self._awake else steps
+        self._end, self.steps = len(steps), None if self._awake else (*steps, _NOTHING)
 
     def begins(self, listener: Hears, args: Any, kwargs: Any) -> bool:
         """Whether a call is the one that is expected. If not, nothing passes by any more.
@@ -142,7 +145,7 @@ class Lane:
                     if keeps:
                         held = weakref.ref(result) if type(result) is Tensor else lambda: result
                         self._kept.append((listener, args[0], held))
-                    elif not level and end == len(self.steps):
+                    elif not level and end == self._end:
                         self._over()
                     return True
                 self.wake()
@@ -172,7 +175,7 @@ class Lane:
             self.woken = [(step.listener, _UNHEARD) for step, _, _ in inside] if foreign else woken
             for listener, token, held in (*self._before, *self._kept):
                 result = held()
-                if result is not None and not foreign:
+                if result is not None:
                     listener.hear_out(token, result)
             self._kept, self._before = [], []
 

@@ -173,8 +173,8 @@ class Rhythm:
                 self._opens()
             if self.on:
                 args, kwargs = again.read(args, kwargs)
-                call = self._calls[self._at]
-                if call.listener is listener and _stands(call.frames):
+                call = self._calls[self._at] if self._at < len(self._calls) else None  # of the last, no end was told
+                if call is not None and call.listener is listener and _stands(call.frames):
                     said = again.begins(call.known, args, kwargs)
                     if said is not None:
                         self._at += 1
