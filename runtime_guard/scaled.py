@@ -11,6 +11,8 @@ from typing import Any
 
 from torch import Tensor
 
+from runtime_guard.loss_graph import CHAINS
+
 MARK = "runtime_guard.scaler"
 _NODES = 16
 """What was done to a loss after it was scaled is a handful of operations, if anything."""
@@ -24,6 +26,16 @@ def mark(outputs: Any, scaler: str) -> None:
     elif isinstance(outputs, list | tuple):
         for output in outputs:
             mark(output, scaler)
+
+
+def carries(outputs: Any, scaler: str | None) -> bool:
+    """Whether something, or a part of it, is what a scaler has made, with nothing done to its numbers since."""
+    if isinstance(outputs, list | tuple):
+        return any(carries(output, scaler) for output in outputs)
+    node = outputs.grad_fn if isinstance(outputs, Tensor) else None
+    while node is not None and node.name() in CHAINS:
+        node = node.next_functions[0][0]
+    return node is not None and scaler is not None and metadata_of(node).get(MARK) == scaler
 
 
 def scaler_of(roots: Sequence[Tensor]) -> str | None:

@@ -26,7 +26,7 @@ from runtime_guard.hooks import Replaced
 from runtime_guard.loss_graph import SCALE
 from runtime_guard.recorder import Recorder, calling_frame
 from runtime_guard.roles import delegates, inner, parameters_of
-from runtime_guard.scaled import MARK, mark, metadata_of
+from runtime_guard.scaled import MARK, carries, mark, metadata_of
 
 
 class Calls:
@@ -87,8 +87,11 @@ class Scaling(Calls):
         self._recorder.fact(Fact("torch.amp.GradScaler", self._recorder.sites.stack()[-1], known))
 
     def scales(self, args: Any, kwargs: Any) -> Any:
-        """The scaler."""
-        return args[0]
+        """The scaler; an event where it is handed what it has scaled before."""
+        scaler = args[0]
+        if scaler._enabled and carries(argument(args, kwargs, 1, "outputs"), self._recorder.scalers.of(scaler)):
+            self._recorder.feed(Kind.RESCALE, scaler=self._recorder.scaler(scaler))
+        return scaler
 
     def scaled(self, scaler: Any, outputs: Any) -> None:
         """Leaves the scaler's name, and the scale, with what it has scaled."""

@@ -86,6 +86,21 @@ def perhaps_scaled(moment: Moment) -> bool:
     return backward is not None and "perhaps" in backward.detail
 
 
+def checked_elsewhere(moment: Moment) -> bool:
+    """Whether the framework's step takes the loss scale out and leaves it to its clip to look for an overflow."""
+    return "checks" in moment.event.detail
+
+
+def unchecked_words(moment: Moment) -> dict[str, str]:
+    """Whose scale is taken out of the gradients, and how an overflow would be noticed."""
+    said = moment.event.detail
+    if "checks" in said:
+        what = f"in float16 the gradients carry a loss scale, and an overflow is looked for {said['checks']}"
+        return {"what": f"{what}, which is not called", "remedy": f"call `{said['clip']}` before each step"}
+    what = "gradients carry a loss scale by hand, which is divided out again, and nobody looks whether they are finite"
+    return {"what": what, "remedy": "skip the step when a gradient is not finite, or use `torch.amp.GradScaler`"}
+
+
 def gated_by_hand(moment: Moment) -> bool:
     """Whether a step that the framework takes on every N-th micro-step is asked for only on every N-th of them."""
     window, gate = moment.event.detail.get("window"), moment.event.gate
@@ -107,8 +122,8 @@ def asked_words(moment: Moment) -> dict[str, str]:
     said = moment.event.detail
     n = said.get("window", "")
     if "again" in said:
-        what = f"{said['again']} is taken by `engine.step()` already: it is taken twice"
-        return {"what": what, "remedy": "leave it to `engine.step()`"}
+        by = said.get("by", "`engine.step()`")
+        return {"what": f"{said['again']} is taken by {by} already: it is taken twice", "remedy": f"leave it to {by}"}
     if "instead" in said:
         what = (
             f"`{said['instead']}` is called in place of `engine.step()`: the engine never gets to the end of its window"

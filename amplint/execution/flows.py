@@ -59,6 +59,30 @@ def _times(run: Run, gradient: Flow, op: str, factor: Value, at: ir.Span) -> Val
     return after(run, gradient, Kind.DIVIDE, at, factors=frozenset({symbol} if symbol else ()), detail=detail)
 
 
+def before(run: Run, value: Value, optimizer: Optimizer, variables: Value) -> str:
+    """Whether gradients that are handed to an optimizer for some variables were handed to it before: `"for the same"`,
+    `"for others"`, so that this is another part of the same update, or `"never"`. They are from now on."""
+    found, place = next(_flows(value), None), ("handed", optimizer.key)
+    if found is None:
+        return "never"
+    origin, known = run.objects.get(place, (None, frozenset()))
+    known = known if origin is found.history[0] else frozenset()
+    told = frozenset((*_targets(variables), *_targets(value)))
+    run.objects[place] = found.history[0], known | {told}
+    return "for the same" if told in known else "for others" if known else "never"
+
+
+def _targets(value: Value) -> Iterator[str]:
+    """The texts of the variables that gradients are paired with."""
+    if isinstance(value, Stream):
+        yield from _targets(value.item(0))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _targets(one)
+    elif not isinstance(value, Flow):
+        yield text_of(value)
+
+
 def applied(run: Run, value: Value, optimizer: Optimizer, share: int | Fraction, begins: bool, at: ir.Span) -> str:
     """What is known of gradients that are handed to an optimizer, their loss divided by `share`; what has happened to
     them is told of it, once, onto nothing if a window begins."""

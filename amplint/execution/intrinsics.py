@@ -73,7 +73,8 @@ def _opaque(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 def _ask(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`ask(optimizer, window=n)`: a step is asked of the framework, which takes it on every n-th call.
 
-    `ask(optimizer, again="what")`: something that the framework does by itself is done once more.
+    `ask(optimizer, again="what")`: something that the framework does by itself is done once more, or was done by
+    another call: `ask(optimizer, again="what", by="which")`.
     """
     if keywords.get("window") != 1:
         run.emit(Kind.ASKED, at, args[0], detail={name: _said(value) for name, value in keywords.items()})
@@ -152,6 +153,14 @@ def _applied(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
     share = arithmetic.number(run, keywords.get("window", 1)) or 1
     return flows.applied(run, args[0], args[1], share, arithmetic.truth(run, keywords.get("begins", True)), at)
+
+
+def _handed_before(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`handed_before(gradients, optimizer, variables)`: whether an optimizer had the same gradients before, and for
+    which variables: `"never"`, `"for the same"`, `"for others"`."""
+    from amplint.execution import flows
+
+    return flows.before(run, args[0], args[1], args[2])
 
 
 def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -278,6 +287,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "fresh": _fresh,
     "gradients": _gradients,
     "handed": _handed,
+    "handed_before": _handed_before,
     "keep": _keep,
     "last_batch": _last_batch,
     "no_tail": _no_tail,

@@ -209,6 +209,8 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
         if value.trail.forward is Precision.FLOAT16:
             value.trail.forward = Precision.LOWERED  # the user has a scaler, and has decided when it is needed
         return value
+    if value.scaler is scaler and not value.factors:  # what was multiplied onto it may be the scale, divided out
+        run.emit(Kind.RESCALE, at, None, scaler)
     there = run.site(at)  # in the user's code, if a framework scales
     value.trail.scaled = (there.row, there.column, there.end_row, there.end_column)
     return with_changes(value, scaler=scaler)

@@ -20,6 +20,7 @@ class Kind(Enum):
     CREATE = "optimizer or scheduler created"
     SCALER_CREATED = "scaler created"
     SCALE = "loss scaled"
+    RESCALE = "scaled loss scaled again"
     DISCARD = "scaled loss thrown away"
     BACKWARD = "backward"
     UNSCALE = "gradients unscaled"

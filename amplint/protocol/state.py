@@ -11,7 +11,7 @@ from amplint.protocol.ledger import UNKNOWN, Ledger, advance
 from amplint.protocol.total import NO_TOTAL, Total, advance_total
 from amplint.protocol.values import with_changes
 
-OF_NOBODY = frozenset({Kind.DISCARD, Kind.EMPTY_CLIP, Kind.BYPASS, Kind.CRITERION, Kind.PENALTY})
+OF_NOBODY = frozenset({Kind.DISCARD, Kind.RESCALE, Kind.EMPTY_CLIP, Kind.BYPASS, Kind.CRITERION, Kind.PENALTY})
 """Of a call by itself, whatever the gradients are."""
 
 _OF_ALL = frozenset({Kind.EPOCH_END, Kind.END})

@@ -20,13 +20,14 @@ ADDED_UP = "what was told of a schedule adds up: two calls may tell it a part ea
 FACTOR = "a factor on a loss, or on gradients, may be meant"
 COUNTS = "what a sum is due is not known where its counts come with the batch"
 SAME = "what is within the threshold is clipped to itself"
+AGAIN = "a forward of its own draws other masks: two passes over the same batches may be two terms of the step"
 SILENT = {
     "drop clip": "a window without a clip is legal",
     "double zero": "what is zero is zeroed",
     "drop backward": NO_STEP,
     "drop step": NO_UPDATE,
 }
-FOUND = {"sums over all tokens: drop step", "torchtitan: drop step"}  # though others are listed
+FOUND = {"sums over all tokens: drop step", "torchtitan: drop step", "fairseq: drop clip"}  # though others are listed
 OF_A_FRAMEWORK = {
     "accelerate: double backward": TWICE,
     "deepspeed: double backward": TWICE,
@@ -61,15 +62,12 @@ OF_A_FRAMEWORK = {
     "fairseq, amp: double multiply": COUNTS,
     "fairseq, amp: ungated": "nothing is left that says of a window",
     "fairseq, task: double backward": TWICE,
-    "keras 3: double scale": "not yet: how often a loss is scaled is not counted",
     "keras 3: drop gradient": "Python raises: there are no gradients",
     "keras 3: double gradient": ONCE,
     "keras 3: drop apply": NO_UPDATE,
     "keras 3, accumulation: drop gradient": "Python raises: there are no gradients",
     "keras 3, accumulation: double gradient": ONCE,
     "keras 3, accumulation: drop apply": NO_UPDATE,
-    "keras 3, accumulation: double apply": "not yet: the same gradients count for two micro-steps of a window",
-    "tf.keras 2: double scale": "not yet: how often a loss is scaled is not counted",
     "tf.keras 2: drop gradient": "TensorFlow raises: there are no gradients",
     "tf.keras 2: double gradient": ONCE,
     "tf.keras 2: double clip": SAME,
@@ -86,7 +84,7 @@ OF_A_FRAMEWORK = {
     "torchtitan: drop count": "Python raises: there is nothing to divide by",
     "torchtitan: double count": "it only counts",
     "torchtitan: raw count": "a sum may be meant, with a learning rate to match",
-    "torchtitan: double backward": "not yet: two passes over the same micro-batches, each divided by their tokens",
+    "torchtitan: double backward": AGAIN,
     "torchtitan: raw backward": "nothing says that the counts differ: only a run shows mean-of-token-means",
     "torchtitan: double clip": SAME,
     "torchtitan: drop scheduler": "whoever passed the scheduler in may step it",
