@@ -26,6 +26,7 @@ from amplint.flow.home import brought_home
 from amplint.flow.judge import Breach, Trace, judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
+from amplint.lower.asked_models import clips_of_shards
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
@@ -35,7 +36,6 @@ from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
 from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
-from amplint.lower.sharded_models import may_hold, sharded_clips
 from amplint.lower.statements import Statements
 from amplint.lower.uncalled_states import uncalled_states
 from amplint.protocol.events import Kind, Site
@@ -302,9 +302,7 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
         *renewed_scalers(filename, body),
     )
     every = (*facts_of(filename, body), *saved, *replaced_scalers(filename, body), *pipelined_losses(filename, body))
-    others = neighbours_of(filename, body).bodies.values() if may_hold(body) else None
-    clips = () if others is None else sharded_clips(filename, body, others)
-    for fact in sorted((*every, *clips), key=lambda fact: fact.site):
+    for fact in sorted((*every, *clips_of_shards(filename, body)), key=lambda fact: fact.site):
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:

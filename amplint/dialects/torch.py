@@ -188,7 +188,7 @@ TORCH = Dialect(
     ),
     words=frozenset(
         {".backward", ".zero_grad", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}
-        | {"scaler.state_dict"}
+        | {"scaler.state_dict", "clip_grad_norm_"}
     ),
     accounts=(
         Account(

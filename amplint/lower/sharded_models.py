@@ -34,27 +34,36 @@ def sharded_clips(path: str, body: Body, others: Iterable[Body]) -> Iterator[Fac
     """The clips of the parameters of a model that the module hands, by keyword, to a function that takes it for a
     sharded one. `others`: the neighbours' statements. Where a strategy without shards is named, nothing is said."""
     bodies = (body, *others)
-    if any(_names_no_shards(part) for one in bodies for statement in one for part in walk(statement)):
+    if any(map(names_no_shards, bodies)):
         return
     takes = {found for one in bodies for found in _taking(one)}
     calls = [node for statement in body for node in walk(statement) if isinstance(node, ir.Call)]
     handed = {_handed(value) for call in calls for name, value in call.keywords if (last(call.func), name) in takes}
     scope = Scope.of_module(body)
     for _, function in functions(body):
-        for call in _unasked(function.body):
-            name = scope.qualified(call.func)
-            if name is not None and _CLIPS.match(name) and call.args and _model(call.args[0]) in handed - {""}:
+        for call in unasked(function.body):
+            if is_torch_clip(call, scope) and model_of(call.args[0]) in handed - {""}:
                 yield Fact(SHARDED_CLIP, Site(path, *call.at))
 
 
-def _names_no_shards(node: object) -> bool:
-    """Whether the strategy without shards is handed to a call, or set."""
-    values: list[object] = [node.value] if isinstance(node, ir.Assign) else []
-    if isinstance(node, ir.Call):
-        values = [value for _, value in node.keywords]
-    if isinstance(node, ir.Mapping):
-        values = [value for _, value in node.items]
-    return any(last(value) == "NO_SHARD" for value in values)
+def is_torch_clip(call: ir.Call, scope: Scope) -> bool:
+    """Whether a call is torch's clip of what it is given first."""
+    return bool(call.args) and _CLIPS.match(scope.qualified(call.func) or "") is not None
+
+
+def names_no_shards(body: Body) -> bool:
+    """Whether the strategy without shards is handed to a call, or set, in statements."""
+    return any(last(value) == "NO_SHARD" for statement in body for node in walk(statement) for value in _given(node))
+
+
+def _given(node: object) -> Iterator[object]:
+    """The values that a call is given by keyword, a name is set to or a mapping holds."""
+    if isinstance(node, ir.Assign):
+        yield node.value
+    elif isinstance(node, ir.Call):
+        yield from (value for _, value in node.keywords)
+    elif isinstance(node, ir.Mapping):
+        yield from (value for _, value in node.items)
 
 
 def _taking(body: Body) -> Iterator[tuple[str, str]]:
@@ -69,21 +78,23 @@ def _taking(body: Body) -> Iterator[tuple[str, str]]:
                 yield from ((function.name, name) for name in names & {last(call.args[0])})
 
 
-def _unasked(body: Body) -> Iterator[ir.Call]:
-    """The calls in statements that stand under no test of whether the model is sharded."""
+def unasked(body: Iterable[ir.Stmt]) -> Iterator[ir.Call]:
+    """The calls in statements that stand under no test of whether the model is sharded, nor behind one that leaves."""
     for node in body:
         if isinstance(node, ir.If) and speaks_of_shards(reads(node.test)):
+            if any(isinstance(part, (ir.Return, ir.Leave)) for part in (*node.body, *node.orelse)):
+                return
             continue
         inside = [getattr(node, name, ()) for name in ("body", "orelse", "final")]
         if isinstance(node, (ir.Function, ir.Class)):
             continue
         if any(inside):
-            yield from (call for suite in inside for call in _unasked(suite))
+            yield from (call for suite in inside for call in unasked(suite))
         else:
             yield from (part for part in walk(node) if isinstance(part, ir.Call))
 
 
-def _model(parameters: ir.Expr) -> str:
+def model_of(parameters: ir.Expr) -> str:
     """The model of `model.parameters()`, empty for anything else."""
     called = parameters.func if isinstance(parameters, ir.Call) else None
     return dotted(called.owner) if isinstance(called, ir.Attr) and called.name == "parameters" else ""

@@ -16,6 +16,7 @@ from amplint.source.reading import Unreadable
 
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
+    r"|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
 _UNCALLED = re.compile(r"(?i)scaler\w*\.state_dict\b(?!\s*\()")
@@ -29,6 +30,7 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _SEEDS = frozenset({"backward", "manual_backward", "zero_grad"}) | SEEDS
 _MAKERS = re.compile(r"GradScaler$")
+_HELD = re.compile(r"\b\w+\.\w+\.parameters\(\)")
 OPERATORS = frozenset(f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i"))
 """Methods that run where an operator stands."""
 
@@ -99,6 +101,8 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in _SEEDS or name in seeds or _MAKERS.search(name):
         return True
+    if name == "clip_grad_norm_":  # of a model that somebody keeps, who may know more of it
+        return _HELD.search(text) is not None
     return name == "autocast" and _to_look_at(node, text)
 
 
@@ -126,7 +130,7 @@ def deciding(tree: ast.Module) -> frozenset[str]:
     )
 
 
-_ACTS = re.compile(r"backward\(|\.step\(")
+_ACTS = re.compile(r"backward\(|\.step\(|clip_grad_norm_\(")
 _ASKED = re.compile(r"\bself\.(\w+)\.(?:train_\w+|\w+_step|\w*loss\w*)\(")
 """An object that a step is asked of, which some other method may have made."""
 

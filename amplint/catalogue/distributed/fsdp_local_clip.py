@@ -47,7 +47,8 @@ def train(net, loader):
         optimizer.step()
 ```
 
-Whoever gathers the shards of a model's optimizer knows that the model is sharded, wherever it was wrapped:
+Whoever gathers the shards of a model's optimizer knows that the model is sharded, wherever it was wrapped; so does a
+class that asks its model's modules whether they are FullyShardedDataParallel:
 
 ```python bad whole static-only -- needs several processes
 from torch import nn

@@ -1,0 +1,3 @@
+from core.state import State
+
+__all__ = ["State"]
