@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
@@ -26,6 +27,18 @@ class Tree:
     lines: Sequence[str]
 
 
+class _Positions(MetadataWrapper):
+    """A wrapper that is asked for positions alone.
+
+    LibCST 1.9 (`metadata/wrapper.py`, `_resolve_impl`) walks the tree for the providers that share one walk even where
+    there are none; that takes as long as the positions themselves.
+    """
+
+    def visit_batched(self, visitors: Iterable[cst.BatchableCSTVisitor], *rest: Any, **named: Any) -> cst.CSTNode:
+        every = list(visitors)
+        return super().visit_batched(every, *rest, **named) if every else self.module
+
+
 def parse(text: str) -> Tree:
     """The tree of a text. Raises Unparsable.
 
@@ -35,7 +48,7 @@ def parse(text: str) -> Tree:
         module = cst.parse_module(text)
     except cst.ParserSyntaxError as error:
         raise _unparsable(text, error) from error
-    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+    wrapper = _Positions(module, unsafe_skip_copy=True)
     return Tree(wrapper.module, wrapper.resolve(PositionProvider), _LINE_END.split(text))
 
 
