@@ -31,7 +31,10 @@ LIGHTNING = Dialect(
     defines=dict.fromkeys(_MODULES, "LightningModule"),
     loops=dict.fromkeys(_MODULES, _AUTOMATIC),
     words=frozenset({".manual_backward", "def training_step(", "def configure_optimizers("}),
-    settings={"16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)"""},
+    settings={
+        "16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)""",
+        "another precision": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bprecision\s*=\s*["']?(bf16|16-true|32|64)""",
+    },
     spelling={"backward": "self.manual_backward(loss)"},
     live=Live(
         folders=("lightning/pytorch", "pytorch_lightning"),

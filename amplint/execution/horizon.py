@@ -51,6 +51,8 @@ def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value]
         value = _argument(args, keywords, argument, position)
         if value is not None and "unit" not in detail:
             _count(run, argument, value, detail)
+    if not run.handed:
+        run.early.append(detail)
     run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=detail)
     return made
 
@@ -133,7 +135,10 @@ def settle(run: Run) -> None:
             detail["unit"] = unit
             detail.pop("exact", None)
     for detail in run.prepared:
-        detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
+        if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
+            detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
+        else:
+            detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     for text, processes, detail in run.multiplied:
         prepared = any(detail is one for one in run.prepared)
         if (processes or not prepared) and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:

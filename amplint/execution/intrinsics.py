@@ -29,6 +29,11 @@ from amplint.protocol.values import with_changes
 Keywords = dict[str, Value]
 
 
+def _known(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`known(value)`: whether a value is a plain one of Python's."""
+    return args[0] is None or isinstance(args[0], (bool, int, float, str))
+
+
 def _last_batch(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`last_batch()`: whether this is the last batch of an epoch."""
     return run.last_batch
@@ -289,6 +294,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "handed": _handed,
     "handed_before": _handed_before,
     "keep": _keep,
+    "known": _known,
     "last_batch": _last_batch,
     "no_tail": _no_tail,
     "of_class": _of_class,

@@ -98,9 +98,9 @@ class Run:
     what passes in one turn of it; `lengths`: per text of what loops went through, its length; `compared`: per symbol,
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
-    steps; `multiplied`: those that are so many windows, and whether for each process. `annotations`: what role those of
-    parameters name. `doubts`: the updates so far, at each condition that
-    may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`: those
+    steps; `early`: of those made before anything was handed to one; `multiplied`: those that are so many windows, and
+    whether for each process. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each
+    condition that may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`: those
     for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library,
     whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to
     run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a batch of the epoch
@@ -158,6 +158,7 @@ class Run:
     compared: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     prepared: list[dict[str, str]] = field(default_factory=list)
+    early: list[dict[str, str]] = field(default_factory=list)
     multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     finite: int = 0

@@ -52,6 +52,7 @@ class Overrides:
         for node in nodes:
             if isinstance(node, ir.Class):
                 self.classes[node.name] = None if node.name in self.classes else node
+        self.nodes = nodes
         self.says = bool(_SAYS & {*map(_named, nodes), *(name for node in nodes for name in _keywords(node))})
         self.alone = any(_window_of_one(node) for node in nodes)
 
@@ -66,10 +67,31 @@ class Overrides:
             yield Fact("divided", Site(self.path, *second.at), told, IN_A_LOOP)
         said = _with_the_count(method)
         usual = TRAINERS[lineage.public]
-        if said == "ignored" and (usual is Normalization.SETTLED or self.says or _divides(lineage)):
+        settled = usual is Normalization.SETTLED or self.says or _divides(lineage) or self._of_plain_models(lineage)
+        if said == "ignored" and settled:
             said = "settled"
         mild = said == "ignored" and (usual is Normalization.MODEL or self.alone)
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
+
+    def _of_plain_models(self, lineage: Lineage) -> bool:
+        """Whether every model that the module makes such a trainer with is of a class of its own whose `forward` takes no
+        `**kwargs`: then the trainer divides (`Trainer.__init__`, `model_accepts_loss_kwargs`)."""
+        names = {klass.name for klass in lineage.classes}
+        calls = [node for node in self.nodes if isinstance(node, ir.Call) and last(node.func) in names]
+        return bool(calls) and all(self._plain(_model(call)) for call in calls)
+
+    def _plain(self, model: ir.Expr | None) -> bool:
+        """Whether a model is made in this module, of a class whose `forward` takes no `**kwargs`."""
+        if isinstance(model, ir.Name):
+            bound = [
+                node.value for node in self.nodes if isinstance(node, ir.Assign) and _named(node.target) == model.name
+            ]
+            return bool(bound) and all(isinstance(value, ir.Call) and self._plain(value) for value in bound)
+        klass = self.classes.get(last(model.func)) if isinstance(model, ir.Call) else None
+        found = (
+            [node for node in klass.body if isinstance(node, ir.Function) and node.name == "forward"] if klass else []
+        )
+        return bool(found) and not any(param.star == "**" for node in found for param in node.params)
 
     def _lineage(self, klass: ir.Class, scope: Scope, derived: tuple[ir.Class, ...]) -> Lineage | None:
         """None where a base is not known: it may do anything."""
@@ -132,6 +154,11 @@ def _times(value: ir.Expr, times: Mapping[str, int]) -> int:
     if isinstance(value, ir.Binary) and value.op == "/":
         return _times(value.left, times) + (last(value.right) == COUNT)
     return times.get(value.name, 0) if isinstance(value, ir.Name) else 0
+
+
+def _model(call: ir.Call) -> ir.Expr | None:
+    """The model that a trainer is made with."""
+    return dict(call.keywords).get("model", call.args[0] if call.args else None)
 
 
 def _divides(lineage: Lineage) -> bool:

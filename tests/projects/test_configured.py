@@ -31,10 +31,16 @@ SCALED = {
     "settings.json": '{"trainer": {"precision": 16}}',
 }
 NOT_SCALED = {
-    "train.py": 'import lightning.pytorch as pl\n\npl.Trainer(precision="bf16-mixed")\n',
+    "train.py": "import lightning.pytorch as pl\n\npl.Trainer(devices=1, **options)\n",
     "configs/trainer/gpu.yaml": "precision: 32\ndecimal_precision: 16\n",
     "notes/gpu.yaml": "precision: 16-mixed\n",
     "defaults.ini": "precision = 16-true\n",
+}
+
+ELSE = {
+    "train.py": 'import lightning.pytorch as pl\n\npl.Trainer(devices=1, precision="bf16-mixed")\n',
+    "fit.py": "trainer = Trainer(\n    callbacks=[Stop(3), Save()],\n    precision=32,\n)\n",
+    "half.py": "trainer = lightning.Trainer(precision='16-true', max_epochs=3)\n",
 }
 
 
@@ -56,6 +62,16 @@ def test_a_clip_before_lightning_unscales_is_an_error_where_the_project_scales(t
 def test_it_is_a_warning_where_nothing_says_that_it_does(tmp_path, monkeypatch, name):
     told = severities(tmp_path, monkeypatch, name, NOT_SCALED[name])
     assert told == [("clip-before-unscale", Severity.WARNING)]
+
+
+@pytest.mark.parametrize("name", ELSE)
+def test_nothing_is_said_where_the_trainer_is_given_another_precision(tmp_path, monkeypatch, name):
+    assert severities(tmp_path, monkeypatch, name, ELSE[name]) == []
+
+
+def test_it_is_an_error_where_one_of_two_trainers_scales(tmp_path, monkeypatch):
+    told = severities(tmp_path, monkeypatch, "train.py", ELSE["train.py"] + SCALED["train.py"])
+    assert told == [("clip-before-unscale", Severity.ERROR)]
 
 
 def test_what_lies_above_the_project_says_nothing(tmp_path, monkeypatch):
