@@ -30,6 +30,7 @@ from amplint.lower.asked_models import clips_of_shards
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
+from amplint.lower.loaded_models import loaded_models
 from amplint.lower.passing_on import passing_on
 from amplint.lower.pipelined_losses import pipelined_losses
 from amplint.lower.project import neighbours_of
@@ -291,18 +292,19 @@ def _deep() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
+_READERS = (
+    *(facts_of, checkpoint_facts, uncalled_states, renewed_scalers, replaced_scalers, pipelined_losses),
+    *(loaded_models, clips_of_shards),
+)
+
+
 def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]) -> Iterator[Breach]:
     """What the rules say of the facts of the text; some say it of the first place alone."""
     judging = [rule for rule in RULES.values() if rule.find is not None]
     rules = [rule for rule in judging if allows(versions, rule.since) and reaches(versions, rule.begins)]
     said: set[str] = set()
-    saved = (
-        *checkpoint_facts(filename, body),
-        *uncalled_states(filename, body),
-        *renewed_scalers(filename, body),
-    )
-    every = (*facts_of(filename, body), *saved, *replaced_scalers(filename, body), *pipelined_losses(filename, body))
-    for fact in sorted((*every, *clips_of_shards(filename, body)), key=lambda fact: fact.site):
+    every = [fact for read in _READERS for fact in read(filename, body)]
+    for fact in sorted(every, key=lambda fact: fact.site):
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:

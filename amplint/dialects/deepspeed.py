@@ -10,6 +10,7 @@ DEEPSPEED = Dialect(
     behaviour="deepspeed.behaviour",
     makes={"deepspeed.ops.adam.*": Role.OPTIMIZER, "deepspeed.ops.lamb.*": Role.OPTIMIZER},
     defines={"deepspeed.initialize": "initialize", "deepspeed.DeepSpeedEngine": "Engine"},
+    transparent=frozenset({"deepspeed.add_config_arguments"}),
     adopts={"model_engine": "Engine"},
     shape={"Engine": ("model", frozenset({"backward", "step"}))},
     live=Live(folders=("deepspeed",), windows={"backward": "gradient_accumulation_steps"}),

@@ -60,7 +60,7 @@ TRANSFORMERS = Dialect(
     name="transformers",
     trainers=_TRAINERS,
     loops=dict.fromkeys(_TRAINERS, TRAINER_LOOP),
-    words=frozenset({"def compute_loss(", "def training_step("}),
+    words=frozenset({"def compute_loss(", "def training_step(", "fp16=True"}),
     live=Live(
         folders=("transformers", "trl", "swift"),
         loops=frozenset({"train", "_inner_training_loop"}),

@@ -74,8 +74,8 @@ class Overrides:
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
 
     def _of_plain_models(self, lineage: Lineage) -> bool:
-        """Whether every model that the module makes such a trainer with is of a class of its own whose `forward` takes no
-        `**kwargs`: then the trainer divides (`Trainer.__init__`, `model_accepts_loss_kwargs`)."""
+        """Whether every model that the module makes such a trainer with is of a class of its own whose `forward` takes
+        no `**kwargs`: then the trainer divides (`Trainer.__init__`, `model_accepts_loss_kwargs`)."""
         names = {klass.name for klass in lineage.classes}
         calls = [node for node in self.nodes if isinstance(node, ir.Call) and last(node.func) in names]
         return bool(calls) and all(self._plain(_model(call)) for call in calls)

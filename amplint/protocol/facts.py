@@ -17,6 +17,7 @@ class Public:
 SAVED, LOADED = "an optimizer's state is saved", "an optimizer's state is loaded"
 REPLACED = "a sharded scaler is replaced by a plain one"
 SHARDED_CLIP = "a sharded model is clipped by the norm of its shards"
+HALF_LOADED = "a model is loaded in half precision and trained in mixed precision"
 PIPELINED = "the losses of a pipeline are divided after its backward"
 """Facts about what is saved, loaded, replaced, clipped and divided go by these and not by the name of a call."""
 

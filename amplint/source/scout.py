@@ -19,6 +19,7 @@ TRAINING = re.compile(
     r"|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
+_LOADED = re.compile(r"(?s)^(?=.*\bfrom_pretrained\b)(?=.*\bdtype\s*=|.*\btorch_dtype\s*=).*\b(fp|bf)16\s*=\s*True\b")
 _UNCALLED = re.compile(r"(?i)scaler\w*\.state_dict\b(?!\s*\()")
 _DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
 MAX_DEPTH = 1000
@@ -47,7 +48,7 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
         check_brackets(text)
         return text
     _check_depth(tree)
-    if not any(found.search(text) for found in (_DEPRECATED, _BOTH, _UNCALLED)) and not any(
+    if not any(found.search(text) for found in (_DEPRECATED, _BOTH, _LOADED, _UNCALLED)) and not any(
         _matters(node, text, seeds) for node in ast.walk(tree)
     ):
         return None

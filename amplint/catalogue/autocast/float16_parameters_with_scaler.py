@@ -38,6 +38,30 @@ for x, y in loader:
     scaler.update()
 ```
 
+A trainer makes the scaler where it is asked for `fp16`:
+
+```python bad whole static-only -- needs transformers
+import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def main(dataset):
+    model = AutoModelForCausalLM.from_pretrained("gpt2", dtype=torch.float16)
+    arguments = TrainingArguments("out", fp16=True)  # expect: float16-parameters-with-scaler
+    Trainer(model=model, args=arguments, train_dataset=dataset).train()
+```
+
+```python good whole static-only -- needs transformers
+import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def main(dataset):
+    model = AutoModelForCausalLM.from_pretrained("gpt2", dtype=torch.float32)
+    arguments = TrainingArguments("out", fp16=True)
+    Trainer(model=model, args=arguments, train_dataset=dataset).train()
+```
+
 ## Messages
 
 - `Attempting to unscale FP16 gradients.` (ValueError)
@@ -45,7 +69,8 @@ for x, y in loader:
 ## What to do
 
 Leave the model in float32, without `.half()` or `.to(torch.float16)`, and run its forward under
-`torch.autocast("cuda", dtype=torch.float16)`. A frozen part may be float16; what is trained may not.
+`torch.autocast("cuda", dtype=torch.float16)`; for transformers' Trainer load it in float32. A frozen part may be
+float16; what is trained may not.
 
 ## Fix
 
@@ -60,22 +85,33 @@ None. To load the weights in float32 costs memory, to train in bfloat16 asks for
 
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
+from amplint.protocol.facts import HALF_LOADED, Fact
 from amplint.protocol.ledger import Grads, Stage
 from amplint.protocol.precision import Precision
 from amplint.protocol.state import Moment
+
+_CAST = "leave the model in float32 and run its forward under `torch.autocast` instead of casting it"
+_LOAD = "load the model in float32: `fp16` runs its forward in float16"
 
 
 def _is_half(moment: Moment) -> bool:
     return moment.event.parameters is Precision.FLOAT16
 
 
+def _loaded_half(fact: Fact) -> dict[str, str] | None:
+    half = fact.called == HALF_LOADED and fact.arguments == {"dtype": "float16", "flag": "fp16"}
+    return {"remedy": _LOAD} if half else None
+
+
 RULE = Rule(
     tier=Tier.ERROR,
     message="the parameters are float16, and so are their gradients: the scaler refuses to unscale them, torch raises",
-    advice="leave the model in float32 and run its forward under `torch.autocast` instead of casting it",
+    advice="{remedy}",
     when=(
         Condition(
             {Kind.UNSCALE, Kind.SCALER_STEP}, also=_is_half, stage=Stage.READY, grads={Grads.SCALED, Grads.PLAIN}
         ),
     ),
+    words=lambda moment: {"remedy": _CAST},
+    find=_loaded_half,
 )

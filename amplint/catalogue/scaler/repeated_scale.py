@@ -2,10 +2,10 @@
 
 ## What happens
 
-The gradients carry the square of the scale, and `unscale_()` or `step()` divides by the scale once. At the initial scale
-of 65536 that is a loss times four thousand million, which overflows in float16: steps are skipped and the scale is
-halved until the product fits. From then on every update is as many times too large as the scale that is left, which is
-in the hundreds, and the clip threshold and the learning rate mean something else each time the scale moves.
+The gradients carry the square of the scale, and `unscale_()` or `step()` divides by the scale once. At the initial
+scale of 65536 that is a loss times four thousand million, which overflows in float16: steps are skipped and the scale
+is halved until the product fits. From then on every update is as many times too large as the scale that is left, which
+is in the hundreds, and the clip threshold and the learning rate mean something else each time the scale moves.
 
 ## Why it is easy to miss
 
