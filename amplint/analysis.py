@@ -22,6 +22,7 @@ from amplint.execution.values import Origin
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness
 from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
+from amplint.flow.conditions import in_words
 from amplint.flow.home import brought_home
 from amplint.flow.judge import Breach, Trace, judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
@@ -371,17 +372,11 @@ def _finding(breach: Breach) -> Finding:
     witness = tuple(
         Witness(_place(site), what, None if site.path == here else site.path) for site, what in breach.because
     )
-    message = _filled(rule.message, breach.words) + _when(breach.assumed) + _latent(breach.latent)
+    message = _filled(rule.message, breach.words) + in_words(breach.assumed) + _latent(breach.latent)
     advice = _filled(rule.advice, breach.words)
     place = _place(breach.site)
     some = bool(breach.assumed or breach.latent)
     return Finding(here, place, breach.rule, severity, message, advice, witness, conditional=some, scene=breach.scene)
-
-
-def _when(assumed: tuple[tuple[str, bool], ...]) -> str:
-    """The conditions under which the mistake happens, if it needs any."""
-    said = [f"`{key}` is {'true' if value else 'false'}" for key, value in assumed[:3]]
-    return f" (when {' and '.join(said)})" if said else ""
 
 
 def _latent(names: tuple[str, ...]) -> str:

@@ -72,6 +72,9 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     }
 )
 
+BASES: Mapping[str, Schedule] = MappingProxyType({"LRScheduler": Schedule(), "_LRScheduler": Schedule()})
+"""What all schedules of torch derive from, and most that people write themselves; the second name until torch 2.0."""
+
 TRANSFORMERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     {
         "get_constant_schedule": Schedule(),
@@ -135,3 +138,6 @@ HORIZONS = frozenset(
     for name in schedule.horizons
 )
 """What the arguments are called that say after how many steps a schedule is over."""
+
+DERIVED_FROM = frozenset({*TORCH_SCHEDULES, *BASES})
+"""The classes of torch from which a schedule of the user's own may derive."""

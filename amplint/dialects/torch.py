@@ -5,6 +5,7 @@ from __future__ import annotations
 from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Role
 from amplint.dialects.schedules import (
+    BASES,
     DIFFUSERS_SCHEDULES,
     FORMER_SCHEDULES,
     OF_A_TABLE,
@@ -71,7 +72,7 @@ _CRITERIA = (
 _SCHEDULES: dict[str, Schedule] = {
     f"{module}.{name}": schedule
     for modules, schedules in (
-        (("torch.optim.lr_scheduler",), TORCH_SCHEDULES),
+        (("torch.optim.lr_scheduler",), {**TORCH_SCHEDULES, **BASES}),
         (("transformers", "transformers.optimization"), {**TRANSFORMERS_SCHEDULES, **FORMER_SCHEDULES}),
         (("pytorch_transformers", "pytorch_transformers.optimization"), FORMER_SCHEDULES),
         (("diffusers.optimization",), DIFFUSERS_SCHEDULES),

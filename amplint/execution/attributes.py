@@ -49,7 +49,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return _of_instance(run, owner, name)
     if isinstance(owner, Super):
         found = _in_bases(owner.klass, name)
-        return _bound(run, owner.instance, found) if found is not _MISSING else Bound(Symbol("super()"), name)
+        return _bound(run, owner.instance, found) if found is not _MISSING else _of_torch_s(owner.instance, name)
     if isinstance(owner, Class):
         found = _in_class(owner, name)
         return found if found is not _MISSING else Symbol(f"{owner.node.name}.{name}")
@@ -67,6 +67,18 @@ def read(run: Run, owner: Value, name: str) -> Value:
     if owner is None:  # it cannot be, so it is something that could not be followed
         owner = Symbol("None", Origin.OPAQUE)
     return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
+
+
+def _of_torch_s(instance: Value, name: str) -> Value:
+    """A method of the class of torch's, or of a class that is not seen, from which an object's class derives."""
+    scheduler = instance.inherits if isinstance(instance, Instance) else None
+    if scheduler is None:
+        return Bound(Symbol("super()"), name)
+    return Bound(scheduler, OVERRIDDEN if name == "step" else name)
+
+
+OVERRIDDEN = "super().step"
+"""The step that a class of the program overrides: it happens where that of the class was called."""
 
 
 _KEEPS_DTYPE = frozenset(
@@ -130,6 +142,8 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
     found = _in_class(owner.klass, name)
     if found is not _MISSING:
         return _bound(run, owner, found)
+    if owner.inherits is not None and name == "step":
+        return Bound(owner.inherits, name)
     if name in mappings.METHODS and (held := mappings.items(owner)) is not None:
         return Bound(held, name)
     return _set_elsewhere(run, owner, name)
@@ -156,6 +170,12 @@ def _in_class(klass: Class, name: str) -> Value:
     if name in klass.attributes:
         return klass.attributes[name]
     return _in_bases(klass, name)
+
+
+def of_class(klass: Class, name: str) -> Value:
+    """What a class or one that it derives from has under a name, None if that is nothing."""
+    found = _in_class(klass, name)
+    return None if found is _MISSING else found
 
 
 def may_all_be_set(owner: Instance) -> None:

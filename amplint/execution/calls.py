@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 
-from amplint.dialects.dialect import Role
 from amplint.execution import (
     arithmetic,
     attributes,
@@ -17,6 +16,7 @@ from amplint.execution import (
     mappings,
     methods,
     norms,
+    objects,
     precision,
     public,
     ranks,
@@ -81,7 +81,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         args[before:before] = value if isinstance(value, (list, tuple)) else []
         keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
-        known = isinstance(func, Class) and _of_library(func)
+        known = isinstance(func, Class) and of_library(func)
         keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
     return invoke(run, func, args, keywords, node.at)
 
@@ -98,7 +98,8 @@ def _are_whole(value: Value) -> bool:
     return _are_keywords(value) and not isinstance(value, Incomplete)
 
 
-def _of_library(klass: Class) -> bool:
+def of_library(klass: Class) -> bool:
+    """Whether a class is one of a program that tells what a framework does."""
     module = klass.scope.outermost().module
     return module is not None and module.library
 
@@ -115,7 +116,7 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Function):
         return _run_function(run, func, args, keywords, at, None)
     if isinstance(func, Class):
-        return instantiate(run, func, args, keywords, at)
+        return objects.instantiate(run, func, args, keywords, at)
     if isinstance(func, Instance):
         return _call_instance(run, func, args, keywords, at)
     if isinstance(func, Builtin):
@@ -159,39 +160,6 @@ def _losses_in(value: Value) -> list[Loss]:
         value = tuple(value.values())
     every = value if isinstance(value, (tuple, list)) else (value,)
     return [one for one in every if isinstance(one, Loss)]
-
-
-def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
-    """A new object of a class of the program, its constructor run; of a torch optimizer's subclass, an optimizer."""
-    algorithm = _optimizer_base(klass)
-    if algorithm is not None:
-        return public.call(run, algorithm, args, keywords, at)
-    instance = Instance(klass, text=klass.node.name.lower() if _of_library(klass) else "self")
-    init = attributes.read(run, instance, "__init__")
-    if isinstance(init, Method):
-        invoke(run, init, args, keywords, at)
-    elif _is_dataclass(klass):
-        instance.attributes.update(keywords)
-    return instance
-
-
-def _optimizer_base(klass: Class) -> str | None:
-    """The public optimizer that a class derives from and whose step it leaves alone, None if there is none."""
-    if {"step", "zero_grad"} & klass.attributes.keys():
-        return None
-    for base in klass.bases:
-        found = (
-            _optimizer_base(base) if isinstance(base, Class) else text_of(base) if isinstance(base, Public) else None
-        )
-        if found is not None and public.role_of(found) is Role.OPTIMIZER:
-            return found
-    return None
-
-
-def _is_dataclass(klass: Class) -> bool:
-    return any("dataclass" in str(getattr(part, "name", "")) for part in klass.node.decorators) or any(
-        isinstance(part, ir.Call) and getattr(part.func, "name", "") == "dataclass" for part in klass.node.decorators
-    )
 
 
 def _run_function(

@@ -38,7 +38,7 @@ def counted(value: Value, name: str) -> Value:
 
 
 def tags_of(value: Value) -> frozenset[str]:
-    """What a number counts; a symbol that nothing else is known of may say so by its name."""
-    if isinstance(value, Symbol) and not value.tags and names_epochs(value.text):
+    """What a number counts; a symbol that nothing else is known of may say so by its name, if it has one."""
+    if isinstance(value, Symbol) and not value.tags and " " not in value.text and names_epochs(value.text):
         return _EPOCHS
     return value.tags if isinstance(value, (Symbol, Length, Count, Quotient)) else frozenset()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from amplint.execution import attributes, calls, horizon
+from amplint.execution import attributes, calls, horizon, objects
 from amplint.execution.loops import EPOCHS
 from amplint.execution.run import Cut, Model, Run
 from amplint.execution.statements import execute
@@ -213,6 +213,6 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     klass = _concrete(scope, klass)
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
-    instance = calls.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
+    instance = objects.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
     function = own if isinstance(own, Function) else Function(entry.function, scope, klass)
     return function if _static(entry.function) else Method(function, instance)

@@ -11,12 +11,10 @@ import re
 from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import Schedule
 from amplint.execution import symbols
-from amplint.execution.arithmetic import number, window_of
+from amplint.execution.arithmetic import number
 from amplint.execution.counting import names_window, tags_of
-from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.values import (
-    Function,
     Optimizer,
     Scheduler,
     Stream,
@@ -36,25 +34,47 @@ OF_BATCHES = "the loader's batches"
 
 def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Scheduler:
     """A new scheduler, its creation in the trace."""
+    from amplint.execution import schedules
+
+    made = Scheduler(run.name("scheduler"))
+    begin(run, made, name, args, keywords)
+    schedules.compose(run, made)
+    created(run, made, at)
+    return made
+
+
+def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dict[str, Value]) -> None:
+    """What the constructor of a public schedule makes of a scheduler."""
     schedule, short = _SCHEDULES.get(name, Schedule()), name.rpartition(".")[2]
     handed = _argument(args, keywords, "optimizer", schedule.optimizer)
     if isinstance(handed, Symbol):
         handed = symbols.play(run, handed, "optimizer")
-    parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
-    if not isinstance(handed, Optimizer):
-        handed = next((part.optimizer for part in parts), None)
-    detail = {"schedule": short, **_meant(schedule, args, keywords)}
-    made = Scheduler(run.name("scheduler"), handed, parts, detail)
-    if short == "LambdaLR" and _divides(run, _argument(args, keywords, "lr_lambda", 1)):
-        detail["unit"] = MICRO_BATCHES
+    made.parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
+    made.optimizer = handed if isinstance(handed, Optimizer) else next((part.optimizer for part in made.parts), None)
+    made.said |= {"schedule": short, **_meant(schedule, args, keywords)}
+    factors = _argument(args, keywords, "lr_lambda", 1) if short in _OF_FACTORS else None
+    made.factors = tuple(factors) if isinstance(factors, (list, tuple)) else (factors,)
     for argument, position in schedule.horizons.items():
         value = _argument(args, keywords, argument, position)
-        if value is not None and "unit" not in detail:
-            _count(run, argument, value, detail)
+        if value is not None and "unit" not in made.said:
+            _count(run, argument, value, made.said)
+
+
+_OF_FACTORS = frozenset({"LambdaLR", "MultiplicativeLR"})
+
+
+def created(run: Run, made: Scheduler, at: ir.Span) -> None:
+    """A scheduler has been made at a place."""
     if not run.handed:
-        run.early.append(detail)
-    run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=detail)
-    return made
+        run.early.append(made.said)
+    run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=made.said)
+
+
+def counted(run: Run, argument: str, value: Value) -> dict[str, str]:
+    """What one number counts that enters a schedule: in part perhaps not before the run is over."""
+    detail: dict[str, str] = {}
+    _count(run, argument, value, detail)
+    return detail
 
 
 def _argument(args: list[Value], keywords: dict[str, Value], name: str, position: int | None) -> Value:
@@ -112,6 +132,9 @@ def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
         run.multiplied.append((rest[0], processes, detail))
 
 
+UNTOLD = "a total of which nobody can tell what it counts"
+"""Stands for the unit of a schedule of the program's own that is over after some number."""
+
 WAITS = "accelerate 0.16"
 """Since when a prepared scheduler waits for the boundary of a window: `scheduler.py` of 0.15 and of 0.16, `step`."""
 
@@ -144,6 +167,13 @@ def settle(run: Run) -> None:
         if (processes or not prepared) and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
 
+    for totals, said in run.composed:
+        units = {total["unit"] for total in totals if "unit" in total}
+        if len(units) == 1 and all(total.get("unit") in units for total in totals):
+            said |= totals[0]
+        else:
+            said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
+
 
 def _compared(run: Run, text: str) -> set[str]:
     """What the counter counts that a symbol is compared with, if it runs along with one thing only."""
@@ -175,30 +205,3 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
         run.turns.setdefault(bound_text(bound), set()).add(unit)
     if stream.batches:
         run.turns.setdefault(OF_BATCHES, set()).add(unit)
-
-
-def _divides(run: Run, value: Value) -> bool:
-    """Whether a lambda divides its step by the window, and so counts micro-batches."""
-    if not isinstance(value, Function):
-        return False
-    stack: list[object] = [value.node.body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ir.Binary):
-            if node.op in ("/", "//") and _is_window(run, value, node.right):
-                return True
-            stack += [node.left, node.right]
-        elif isinstance(node, ir.Call):
-            stack += [*node.args]
-        elif isinstance(node, tuple):
-            stack += node
-        elif isinstance(node, (ir.Return, ir.Assign)):
-            stack.append(node.value)
-    return False
-
-
-def _is_window(run: Run, function: Function, node: ir.Expr) -> bool:
-    from amplint.execution.expressions import evaluate
-
-    value = evaluate(run, function.scope, node)
-    return isinstance(value, Length) or window_of(run, value) is not None

@@ -45,9 +45,9 @@ def adopt(run: Run, symbol: Symbol) -> Instance | None:
 
 def _of_unknown(run: Run, klass: Class, text: str) -> Value:
     """An object of which it is not known how it was made."""
-    from amplint.execution import calls
+    from amplint.execution import objects
 
-    made = calls.instantiate(run, klass, [], unknown_arguments(klass, {}, f"{text}."), ir.NOWHERE)
+    made = objects.instantiate(run, klass, [], unknown_arguments(klass, {}, f"{text}."), ir.NOWHERE)
     made.text = text
     return made
 

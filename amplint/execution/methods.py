@@ -10,6 +10,7 @@ from amplint.execution import (
     arithmetic,
     attributes,
     averages,
+    horizon,
     ignored,
     libraries,
     mappings,
@@ -23,7 +24,6 @@ from amplint.execution import (
     totals,
 )
 from amplint.execution.holdings import zeroed_with
-from amplint.execution.horizon import OF_BATCHES
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -220,8 +220,14 @@ def _scheduler(
     run: Run, owner: Scheduler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
     """`step()`; with an argument it sets an absolute position, or hands over a metric: that has no order to keep."""
-    if name == "step":
-        kind = Kind.SCHEDULER_TOLD if args or keywords else Kind.SCHEDULER_STEP
+    if name == "__init__":
+        horizon.begin(run, owner, owner.base, args, keywords)
+    elif name == attributes.OVERRIDDEN:
+        before, _ = len(run.events), _scheduler(run, owner, "step", args, keywords, at)
+        run.events[before:] = [with_changes(one, site=run.stack[-1]) for one in run.events[before:]]
+    elif name == "step" and not owner.begins:
+        told = any(value is not None for value in (*args, *keywords.values()))
+        kind = Kind.SCHEDULER_TOLD if told else Kind.SCHEDULER_STEP
         if run.in_library:
             run.prepared.append(owner.said)
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
@@ -243,7 +249,7 @@ def _of_the_batch(run: Run, args: list[Value]) -> bool:
     of_batch = any(
         isinstance(value, Loss) or (isinstance(value, Symbol) and value.text == "loss.item()") for value in args
     )
-    return of_batch and run.in_batches > 0 and OF_BATCHES in run.turns
+    return of_batch and run.in_batches > 0 and horizon.OF_BATCHES in run.turns
 
 
 def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:

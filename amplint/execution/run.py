@@ -99,13 +99,14 @@ class Run:
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
     steps; `early`: of those made before anything was handed to one; `multiplied`: those that are so many windows, and
-    whether for each process. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each
-    condition that may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs;
-    `large`: those for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`:
-    of a library, whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
+    whether for each process; `composed`: those of schedules of the program's own, with those of the numbers that
+    enter them. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition
+    that may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`:
+    those for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a
+    library, whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
     generator is to run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a
-    batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that others
-    call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
+    batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
+    others call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
     """
 
     program: ir.Program
@@ -159,6 +160,7 @@ class Run:
     prepared: list[dict[str, str]] = field(default_factory=list)
     early: list[dict[str, str]] = field(default_factory=list)
     multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
+    composed: list[tuple[list[dict[str, str]], dict[str, str]]] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     finite: int = 0
     large: int = 0

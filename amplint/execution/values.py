@@ -176,12 +176,18 @@ class Scaler:
 
 @dataclass(eq=False)
 class Scheduler:
-    """A learning-rate scheduler, its optimizer, the schedulers that it steps itself, and what was said of it."""
+    """A learning-rate scheduler, its optimizer, the schedulers that it steps itself, and what was said of it.
+
+    `factors`: the functions that its rates are multiplied by. `base`: of a class of the program's own,
+    torch's; `begins`: its constructor is being run, which steps once (torch 2.13, `LRScheduler.__init__`)."""
 
     key: str
     optimizer: Optimizer | None = None
     parts: tuple[Scheduler, ...] = ()
     said: dict[str, str] = field(default_factory=dict)
+    factors: tuple[Value, ...] = ()
+    base: str = ""
+    begins: bool = False
 
 
 @dataclass(frozen=True)
@@ -255,13 +261,15 @@ class Class:
 
 @dataclass(eq=False)
 class Instance:
-    """An object of a class of the program."""
+    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, if its class derives from
+    one."""
 
     klass: Class
     attributes: dict[str, Value] = field(default_factory=dict)
     text: str = "self"
     pending: set[str] = field(default_factory=set)
     wrapper: Wrapper = Wrapper.NONE
+    inherits: Scheduler | None = None
 
 
 @dataclass(frozen=True)

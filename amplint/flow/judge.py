@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from amplint.catalogue.rule import Rule, Tier
 from amplint.flow.attribution import attributed
+from amplint.flow.conditions import needed
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.scene import Scene, scene_of
 from amplint.protocol.state import Moment, State
@@ -120,11 +121,16 @@ def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
 
 
 def _assumed(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]]) -> tuple[tuple[str, bool], ...]:
-    """The choices without which the mistake is not made: alike in all runs that show it, different in some other."""
-    shown = [trace.choices for trace, found in runs if any(one.key == breach.key for one in found)]
-    others = [trace.choices for trace, found in runs if all(one.key != breach.key for one in found)]
-    common = {key: value for key, value in shown[0].items() if all(other.get(key) == value for other in shown)}
-    return tuple((key, value) for key, value in common.items() if any(other.get(key) is not value for other in others))
+    """The choices without which the mistake is not made, though its place is reached."""
+    shown = [trace for trace, found in runs if any(one.key == breach.key for one in found)]
+    others = [trace for trace, found in runs if all(one.key != breach.key for one in found)]
+    reached = [trace.choices for trace in others if _comes_to(breach.site, trace.events)]
+    return needed([trace.choices for trace in shown], reached, shown[0].opaque | shown[0].data)
+
+
+def _comes_to(site: Site, events: Iterable[Event]) -> bool:
+    """Whether a run comes to a place, the test of a window included."""
+    return any(site in (*_places(event), event.gate.site if event.gate else None) for event in events)
 
 
 def _contradicts(trace: Trace) -> bool:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from amplint.dialects.torch import COLLECTIVES
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
+from amplint.lower.own_schedules import nameless, own_schedules
 from amplint.lower.usage import Deeds, Usage, acts
 
 _MUTATORS = frozenset(
@@ -56,8 +57,9 @@ class Relevance:
     ) -> None:
         self.usage, self.deeds, self.giving = usage, deeds, giving
         self._owners: frozenset[str] = frozenset()
+        self._schedules, self._in_schedule = own_schedules(body), False
         self.kept: set[int] = set()
-        self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked
+        self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked | self._schedules.asked
         self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
@@ -70,9 +72,11 @@ class Relevance:
     def _collect(self, nodes: Iterable[ir.Stmt], function: str, loop: int, parents: tuple[int, ...]) -> None:
         for node in nodes:
             if isinstance(node, ir.Function):
-                before, self._owners = self._owners, self.giving.get(id(node), frozenset())
+                before = self._owners, self._in_schedule
+                self._owners = self.giving.get(id(node), frozenset())
+                self._in_schedule = self._in_schedule or id(node) in self._schedules.bodies
                 self._collect(node.body, node.name, 0, ())
-                self._owners = before
+                self._owners, self._in_schedule = before
             elif isinstance(node, ir.Class):
                 self._collect(node.body, "", 0, ())
             elif isinstance(node, _COMPOUND):
@@ -114,6 +118,7 @@ class Relevance:
             acts(node, self.usage)
             or bool(reaches(node, self.usage.driven) & self.deeds.acting)
             or self._runs(node, function)
+            or id(node) in self._schedules.makes
         )
         read = (
             reads(node)
@@ -122,6 +127,8 @@ class Relevance:
         )
         if self.usage.gradients:
             read |= reads(node) & self.usage.gradients
+        whole = self._in_schedule or id(node) in self._schedules.makes
+        read |= reads(node) if whole else nameless(node)
         return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents, self._owners)
 
     def _runs(self, node: ir.Stmt, function: str) -> bool:

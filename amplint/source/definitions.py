@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from amplint.dialects.schedules import DERIVED_FROM
 from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects, tree_of
@@ -25,6 +26,8 @@ _ACTING = re.compile(
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
+_SCHEDULE = re.compile(rf"(?:^|\.)(?:{'|'.join(sorted(DERIVED_FROM))})$")
+_SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
 _TORCH_S = re.compile(r"(Optimizer|LRScheduler|_Scheduler|Enum|NamedTuple|TypedDict|Protocol|Dataset|Sampler)$")
 
 Unit = ast.stmt
@@ -87,7 +90,7 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
         return False
     if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
         return None
-    if _ACTING.search(text) or _LOSS.search(text) or _MAKES.search(text):
+    if any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES)):
         return None
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
@@ -165,6 +168,8 @@ def _holds_loss(unit: ast.ClassDef) -> bool:
 
 def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
     bases = [ast.unparse(node) for node in unit.bases]
+    if _is_schedule(found, unit):
+        return True
     if any(_TORCH_S.search(text) for text in bases):
         return False
     if base:
@@ -178,6 +183,19 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
         return True
     every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))
     return any(_ACTING.search(found.text(above)) for above in every)
+
+
+def _is_schedule(found: Outline, unit: ast.ClassDef) -> bool:
+    """Whether a class derives from one of torch's schedulers, through others of its file too."""
+    every = (unit, *(above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ())))
+    bases = (base for one in every if isinstance(one, ast.ClassDef) for base in one.bases)
+    return any(_of_torch(found, ast.unparse(base)) for base in bases)
+
+
+def _of_torch(found: Outline, base: str) -> bool:
+    """Whether a base class is one of torch's schedulers, by the imports of its file."""
+    known = (handed_on(found, base) or " ".join(found.stars)).startswith("torch.optim")
+    return bool(_SCHEDULE.search(base)) and (known or "lr_scheduler." in base)
 
 
 def _gives_loss(unit: ast.ClassDef) -> bool:

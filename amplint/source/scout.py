@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Collection, Iterator
 
 from amplint.dialects import OVERRIDES, SEEDS
+from amplint.dialects.schedules import DERIVED_FROM
 from amplint.source.reading import Unreadable
 
 TRAINING = re.compile(
@@ -145,19 +146,20 @@ def blanks(
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
     makes no model and no object that a step is asked of, calls none of the `seeds` and no function of the file that
-    leads to a backward or a step.
+    leads to a backward or a step, and computes no schedule.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
+    rates = {id(method) for one in schedules(tree) for method in one.body}
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
-        silent = silent and not (makes is not None and makes.search(text))
+        silent = silent and id(node) not in rates and not (makes is not None and makes.search(text))
         if alone and silent and node.name not in told | OPERATORS and not (_makes_a_model(node) or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
         elif _ACTS.search(text):
@@ -166,6 +168,20 @@ def blanks(
     while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
         acting |= leading
     yield from (place for name, places in idle.items() if name not in acting for place in places)
+
+
+def schedules(tree: ast.Module) -> list[ast.ClassDef]:
+    """The classes of a module that derive from one of torch's schedulers, however far."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    derived = set(DERIVED_FROM)
+    while more := {node.name for node in classes if not derived.isdisjoint(map(_last, node.bases))} - derived:
+        derived |= more
+    return [node for node in classes if not derived.isdisjoint(map(_last, node.bases))]
+
+
+def _last(node: ast.expr) -> str:
+    """The last part of a name."""
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 _MODEL = re.compile(r"(?i)model|net")

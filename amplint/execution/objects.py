@@ -1,0 +1,96 @@
+"""New objects of classes of the program; of those that derive from torch's optimizers and schedulers, what they are."""
+
+from __future__ import annotations
+
+from amplint.dialects.dialect import Role
+from amplint.execution import attributes, calls, horizon, public, schedules, symbols
+from amplint.execution.run import Run
+from amplint.execution.values import (
+    Class,
+    Function,
+    Instance,
+    Method,
+    Optimizer,
+    Public,
+    Scheduler,
+    Symbol,
+    Value,
+    text_of,
+)
+from amplint.flow import program as ir
+
+Arguments = list[Value]
+Keywords = dict[str, Value]
+
+
+def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+    """A new object of a class of the program, its constructor run; of a torch optimizer's subclass, an optimizer."""
+    algorithm = _base(klass, Role.OPTIMIZER)
+    if algorithm is not None and not _overrides(klass, {"step", "zero_grad"}):
+        return public.call(run, algorithm, args, keywords, at)
+    instance = Instance(klass, text=klass.node.name.lower() if calls.of_library(klass) else "self")
+    schedule = _base(klass, Role.SCHEDULER)
+    if schedule is not None:
+        return _schedule(run, instance, schedule, args, keywords, at)
+    _construct(run, instance, args, keywords, at)
+    return instance
+
+
+def _construct(run: Run, instance: Instance, args: Arguments, keywords: Keywords, at: ir.Span) -> None:
+    init = attributes.read(run, instance, "__init__")
+    if isinstance(init, Method):
+        calls.invoke(run, init, args, keywords, at)
+    elif _is_dataclass(instance.klass):
+        instance.attributes.update(keywords)
+
+
+def _schedule(
+    run: Run, instance: Instance, base: str, args: Arguments, keywords: Keywords, at: ir.Span
+) -> Instance | Scheduler:
+    """A scheduler of a class of the program: one of torch's, but for what the class does in a step of its own."""
+    made = instance.inherits = Scheduler(run.name("scheduler"), base=base, begins=True)
+    _construct(run, instance, args, keywords, at)
+    step = attributes.read(run, instance, "step")
+    if isinstance(step, Method):
+        calls.invoke(run, step, [], {}, at)
+    made.begins = False
+    if not made.said:  # its constructor is that of torch's class, or is not followed
+        own = isinstance(attributes.read(run, instance, "__init__"), Method)
+        optimizers = [value for value in (*args, *keywords.values()) if _is_optimizer(run, value)]
+        horizon.begin(run, made, base, optimizers[:1] if own else args, {} if own else keywords)
+    schedules.compose(run, made, instance)
+    horizon.created(run, made, at)
+    return instance if _steps_itself(instance.klass) else made
+
+
+def _is_optimizer(run: Run, value: Value) -> bool:
+    return isinstance(value, Optimizer) or (isinstance(value, Symbol) and symbols.role_of(run, value) == "optimizer")
+
+
+def _steps_itself(klass: Class) -> bool:
+    """Whether a method of a class takes part in the training step."""
+    own = [value.node for name, value in klass.attributes.items() if isinstance(value, Function) and name != "__init__"]
+    acts = any(isinstance(node, ir.Function) and (node.relevant or node.name == "step") for node in own)
+    return acts or any(_steps_itself(base) for base in klass.bases if isinstance(base, Class))
+
+
+def _base(klass: Class, role: Role) -> str | None:
+    """The public class of a role that a class derives from, None if there is none."""
+    for base in klass.bases:
+        found = _base(base, role) if isinstance(base, Class) else text_of(base) if isinstance(base, Public) else None
+        if found is not None and public.role_of(found) is role:
+            return found
+    return None
+
+
+def _overrides(klass: Class, names: set[str]) -> bool:
+    """Whether a class, or one between it and the public one, has a method of its own of such a name."""
+    return bool(names & klass.attributes.keys()) or any(
+        _overrides(base, names) for base in klass.bases if isinstance(base, Class)
+    )
+
+
+def _is_dataclass(klass: Class) -> bool:
+    return any("dataclass" in str(getattr(part, "name", "")) for part in klass.node.decorators) or any(
+        isinstance(part, ir.Call) and getattr(part.func, "name", "") == "dataclass" for part in klass.node.decorators
+    )

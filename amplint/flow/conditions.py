@@ -1,0 +1,67 @@
+"""The conditions that a mistake needs: as few as tell the runs that show it from those that do not, and in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import combinations
+
+MOST = 3
+"""Conditions that a message names."""
+
+_WIDE = 24  # of so many conditions all sets of a size are tried
+_STRANGE = re.compile(r"#\d|isinstance\(|hasattr\(|len\(|\.\.\.|%")
+
+Choices = Mapping[str, bool]
+Condition = tuple[str, bool]
+
+
+def needed(shown: Sequence[Choices], others: Sequence[Choices], open_: AbstractSet[str]) -> tuple[Condition, ...]:
+    """The choices that all runs in `shown` made, as few as each of the `others` has made at least one of otherwise.
+
+    What nobody asked in a run was not decided otherwise, unless nothing else sets that run apart. `open_`: what depends
+    on the batches or on code that was not followed; it is named last.
+    """
+    common = {key: value for key, value in shown[0].items() if all(run.get(key) is value for run in shown)}
+    apart = {_apart(common, run) for run in others} - {frozenset()}
+    keys = [key for key in common if any(key in one for one in apart)]
+    ranked = sorted(keys, key=lambda key: (key in open_, bool(_STRANGE.search(key))))
+    chosen = _fewest(ranked, apart)
+    return tuple((key, common[key]) for key in keys if key in chosen)
+
+
+def _apart(common: Choices, other: Choices) -> frozenset[str]:
+    """The choices that set a run apart."""
+    decided = frozenset(key for key, value in common.items() if other.get(key, value) is not value)
+    return decided or frozenset(common.keys() - other.keys())
+
+
+def _fewest(ranked: Sequence[str], apart: AbstractSet[frozenset[str]]) -> frozenset[str]:
+    """As few keys as hold one of each set, the first ones first; where there are many, one that most sets have."""
+    for size in range(MOST + 1 if len(ranked) <= _WIDE else 0):
+        for keys in combinations(ranked, size):
+            if all(not one.isdisjoint(keys) for one in apart):
+                return frozenset(keys)
+    chosen: set[str] = set()
+    while left := [one for one in apart if one.isdisjoint(chosen)]:
+        chosen.add(max(ranked, key=lambda key: sum(key in one for one in left)))
+    return frozenset(chosen)
+
+
+_OPPOSITE = {"==": "!=", "is": "is not", "in": "not in", ">=": "<", ">": "<="}
+_COMPARISON = re.compile(rf"^((?:(?! (?:and|or|not) ).)+?) ({'|'.join(_OPPOSITE)}) (\S+|'[^']*')$")
+
+
+def in_words(conditions: Iterable[Condition]) -> str:
+    """Conditions as a message names them, empty if there are none."""
+    said = [_in_words(key, value) for key, value in list(conditions)[:MOST]]
+    return f" (when {' and '.join(said)})" if said else ""
+
+
+def _in_words(key: str, value: bool) -> str:
+    """A comparison as it comes out, of anything else whether it is true."""
+    found = _COMPARISON.match(key)
+    if found is None:
+        return f"`{key}` is {'true' if value else 'false'}"
+    return f"`{found[1]} {found[2] if value else _OPPOSITE[found[2]]} {found[3]}`"

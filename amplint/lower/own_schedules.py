@@ -1,0 +1,78 @@
+"""Schedules that the program computes itself: classes that derive from torch's, functions that one is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from amplint.dialects.schedules import DERIVED_FROM
+from amplint.flow import program as ir
+from amplint.lower.names import last, reads, walk
+
+METHODS = frozenset({"get_lr", "_get_closed_form_lr"})
+"""What computes the rates in a class of its own: torch 2.13, `lr_scheduler.py`, `LRScheduler.step`."""
+
+
+@dataclass(frozen=True)
+class OwnSchedules:
+    """The methods of such classes and the functions that are handed to a schedule, by identity: all that they read
+    may say what they count. `makes`: the calls that make the object one of torch's."""
+
+    bodies: frozenset[int] = field(default=frozenset())
+    makes: frozenset[int] = field(default=frozenset())
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The names of the methods that torch calls."""
+        return METHODS if self.makes or self.bodies else frozenset()
+
+
+def own_schedules(body: Iterable[ir.Stmt]) -> OwnSchedules:
+    """The schedules that a module computes itself."""
+    nodes = [node for statement in body for node in walk(statement)]
+    classes = [node for node in nodes if isinstance(node, ir.Class)]
+    derived = set(DERIVED_FROM)
+    while more := {node.name for node in classes if _derives(node, derived)} - derived:
+        derived |= more
+    methods = [method for node in classes if _derives(node, derived) for method in _methods(node)]
+    handed = {name for node in nodes if isinstance(node, ir.Call) for name in _handed(node)}
+    functions = (node for node in nodes if handed and isinstance(node, ir.Function) and node.name in handed)
+    makes = (node for method in methods if method.name == "__init__" for node in method.body if _makes(node))
+    return OwnSchedules(
+        frozenset(map(id, (*(one for one in methods if one.name != "__init__"), *functions))), frozenset(map(id, makes))
+    )
+
+
+def _derives(node: ir.Class, derived: set[str]) -> bool:
+    return any(last(base) in derived for base in node.bases)
+
+
+def _methods(node: ir.Class) -> Iterable[ir.Function]:
+    return (child for child in node.body if isinstance(child, ir.Function))
+
+
+def _handed(call: ir.Call) -> set[str]:
+    """The names of the functions that a schedule of torch's is made of."""
+    return {last(value) for value in _factors(call)} - {""}
+
+
+def nameless(node: ir.Stmt) -> set[str]:
+    """The names in the nameless functions that a schedule of torch's is made of."""
+    calls = (part for part in walk(node) if isinstance(part, ir.Call))
+    return {name for call in calls for value in _factors(call) for name in _names(value)}
+
+
+def _names(value: ir.Expr) -> set[str]:
+    return {name for part in walk(value) if isinstance(part, ir.Lambda) for name in reads(part)}
+
+
+def _factors(call: ir.Call) -> tuple[ir.Expr, ...]:
+    if last(call.func) not in ("LambdaLR", "MultiplicativeLR"):
+        return ()
+    return (*call.args[1:2], *(value for _, value in call.keywords))
+
+
+def _makes(node: ir.Stmt) -> bool:
+    """Whether a statement calls the constructor of the class that is derived from."""
+    call = node.value if isinstance(node, ir.Do) else None
+    return isinstance(call, ir.Call) and last(call.func) == "__init__"
