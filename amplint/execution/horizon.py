@@ -15,6 +15,7 @@ from amplint.execution.arithmetic import number
 from amplint.execution.counting import names_window, tags_of
 from amplint.execution.run import Run
 from amplint.execution.values import (
+    Loss,
     Optimizer,
     Scheduler,
     Stream,
@@ -157,6 +158,12 @@ def settle(run: Run) -> None:
         elif unit is not None and unit != detail.get("unit"):
             detail["unit"] = unit
             detail.pop("exact", None)
+    for totals, said in run.composed:
+        units = {total["unit"] for total in totals if "unit" in total}
+        if len(units) == 1 and all(total.get("unit") in units for total in totals):
+            said |= totals[0]
+        else:
+            said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
     for detail in run.prepared:
         if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
             detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
@@ -166,13 +173,6 @@ def settle(run: Run) -> None:
         prepared = any(detail is one for one in run.prepared)
         if (processes or not prepared) and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
-
-    for totals, said in run.composed:
-        units = {total["unit"] for total in totals if "unit" in total}
-        if len(units) == 1 and all(total.get("unit") in units for total in totals):
-            said |= totals[0]
-        else:
-            said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
 
 
 def _compared(run: Run, text: str) -> set[str]:
@@ -205,3 +205,12 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
         run.turns.setdefault(bound_text(bound), set()).add(unit)
     if stream.batches:
         run.turns.setdefault(OF_BATCHES, set()).add(unit)
+
+
+def of_the_batch(run: Run, args: list[Value]) -> bool:
+    """Whether a scheduler is handed the loss of one of a loader's batches: a metric, which `ReduceLROnPlateau` alone
+    takes."""
+    of_batch = any(
+        isinstance(value, Loss) or (isinstance(value, Symbol) and value.text == "loss.item()") for value in args
+    )
+    return of_batch and run.in_batches > 0 and OF_BATCHES in run.turns

@@ -233,7 +233,7 @@ def _scheduler(
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
         unread = {"unread": "yes"} if "unread" in owner.said else {}
-        metric = {"meant": EPOCHS} if not unread and _of_the_batch(run, [*args, *keywords.values()]) else {}
+        metric = {"meant": EPOCHS} if not unread and horizon.of_the_batch(run, [*args, *keywords.values()]) else {}
         later = kind is Kind.SCHEDULER_TOLD and not (run.in_batches or owner.said)
         outside = {"outside": "yes"} if later else {}
         detail = asked | sometimes | unread | metric | outside
@@ -241,15 +241,6 @@ def _scheduler(
         for part in owner.parts:
             _scheduler(run, part, name, args, keywords, at)
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
-
-
-def _of_the_batch(run: Run, args: list[Value]) -> bool:
-    """Whether a scheduler is handed the loss of one of a loader's batches: a metric, which `ReduceLROnPlateau` alone
-    takes."""
-    of_batch = any(
-        isinstance(value, Loss) or (isinstance(value, Symbol) and value.text == "loss.item()") for value in args
-    )
-    return of_batch and run.in_batches > 0 and horizon.OF_BATCHES in run.turns
 
 
 def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
