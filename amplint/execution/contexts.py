@@ -45,12 +45,13 @@ class NoSync:
 
 @dataclass(frozen=True)
 class Forward:
-    """A forward of a wrapped model. `held`: its gradients are not to be reduced."""
+    """A forward of a wrapped model, in a micro-step. `held`: its gradients are not to be reduced."""
 
     model: str
     wrapper: Wrapper
     held: bool
     at: ir.Span
+    tick: int
 
 
 @dataclass

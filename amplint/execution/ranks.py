@@ -13,7 +13,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects.torch import COLLECTIVES
 from amplint.execution import arithmetic
 from amplint.execution.contexts import Forward, NoSync
-from amplint.execution.values import Instance, Loss, Parameters, Public, Symbol, Value, text_of
+from amplint.execution.values import Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Sync, Wrapper
@@ -28,6 +28,9 @@ _OF_MODEL = frozenset(
     require_backward_grad_sync""".split()
 )
 NO_FORWARD = _OF_MODEL - {"forward"}
+_COMPUTES = re.compile(r"(?i)loss|logits|forward|train_step|training_step")
+"""Methods, besides the call itself, that run a model for its loss."""
+
 _SWITCH = "require_backward_grad_sync"
 _WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
 _TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_|!= -100|ignore_index")
@@ -68,7 +71,8 @@ def attribute(owner: Value, name: str) -> Value:
         inside = Wrapper.INSIDE if owner.wrapper in (Wrapper.DDP, Wrapper.INSIDE) else Wrapper.NONE
         return _as(owner if isinstance(owner, Instance) else with_changes(owner, text=f"{owner.text}.module"), inside)
     if isinstance(owner, Symbol):
-        return with_changes(owner, text=f"{text_of(owner)}.{name}", offset=0) if name in _OF_MODEL else None
+        kept = name in _OF_MODEL or (owner.wrapper is Wrapper.INSIDE and _COMPUTES.search(name))
+        return with_changes(owner, text=f"{text_of(owner)}.{name}", offset=0) if kept else None
     return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in NO_FORWARD else None
 
 
@@ -95,7 +99,15 @@ def forward(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
     if run.ranks.spent:
         run.ranks.forwards, run.ranks.spent = [], False
     model = text_of(found).removesuffix(".forward")
-    run.ranks.forwards.append(Forward(model, _wrapper(run, found), _held(run, model), at))
+    run.ranks.forwards.append(Forward(model, _wrapper(run, found), _held(run, model), at, run.tick))
+
+
+def behind(run: Run, method: Method, args: list[Value], at: ir.Span) -> None:
+    """Notes that a model ran behind its wrapper, by a method that computes."""
+    model, node = method.instance, method.function.node
+    inside = isinstance(model, Instance) and model.wrapper is Wrapper.INSIDE
+    if inside and isinstance(node, ir.Function) and _COMPUTES.search(node.name):
+        forward(run, model, args, at)
 
 
 def _wrapper(run: Run, value: Value) -> Wrapper:
@@ -115,7 +127,7 @@ def backward(run: Run, at: ir.Span) -> dict[str, Any]:
     if run.without_graph:  # one that is not reached
         return {}
     run.ranks.spent = True
-    every = run.ranks.forwards
+    every = [forward for forward in run.ranks.forwards if forward.tick == run.tick]
     found = [forward for forward in every if forward.wrapper is not Wrapper.INSIDE]
     if every and not found:
         if "reduces" not in run.program.ranks:

@@ -38,6 +38,7 @@ from amplint.execution.values import (
 from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 
 _CRITERION = says(
@@ -276,7 +277,8 @@ def _plays(run: Run, value: Value) -> str | None:
 
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     norms.called(run, func.name, [*args, *keywords.values()], at)
-    if not _HARMLESS(func.name) and func.name not in TORCH.quiet | ranks.NO_FORWARD:
+    computes = func.wrapper is Wrapper.INSIDE or not _HARMLESS(func.name)
+    if computes and func.name not in TORCH.quiet | ranks.NO_FORWARD:
         ranks.forward(run, func, [*args, *keywords.values()], at)
     if func.name == "enter_context" and args:
         precision.enter(run, args[0])

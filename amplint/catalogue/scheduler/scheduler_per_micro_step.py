@@ -80,6 +80,7 @@ has micro-steps.
 from amplint.catalogue.amounts import at_least, runs_ahead
 from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.protocol.cadence import MICRO_BATCHES
 from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
 
@@ -109,6 +110,7 @@ RULE = Rule(
     words=_times,
     because=((Kind.STEP, "the optimizer last stepped here"),),
     hides=("scheduler-before-optimizer",),
+    refuted_by=lambda event: event.kind is Kind.CREATE and event.detail.get("unit") == MICRO_BATCHES,
     remedy=unsafe(
         "step the scheduler where the optimizer steps: the schedule becomes {times} longer",
         Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP), inside=True),
