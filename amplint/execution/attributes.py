@@ -31,6 +31,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
+from amplint.protocol.events import Kind
 
 _MISSING = object()
 _FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to anything else
@@ -38,6 +39,8 @@ _FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to
 
 def read(run: Run, owner: Value, name: str) -> Value:
     """`owner.name`."""
+    if name == "_per_optimizer_states":
+        run.emit(Kind.OPAQUE, ir.NOWHERE)  # the program goes by the scaler's own books
     if type(owner) is Symbol:
         adopted = libraries.adopt(run, owner)
         if adopted is not None:

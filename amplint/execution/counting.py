@@ -10,7 +10,7 @@ from amplint.execution.values import Symbol, Value, last_part
 
 _WINDOW_NAME = re.compile(
     r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
-    r"|(num_|n_)?micro_?(batches|steps)|iter_size|iteration_per_update|steps_per_update"
+    r"|(num_|n_)?micro_?(batches|steps)|iter_size|iteration_per_update|steps_per_update|(^|_)acc_steps?$"
 )
 _EPOCHS_NAME = re.compile(r"(?i)^(?!\w*(per|step|iter|batch))\w*epochs?$")
 _EPOCHS = frozenset({"epochs"})

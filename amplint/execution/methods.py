@@ -16,6 +16,7 @@ from amplint.execution import (
     mappings,
     norms,
     penalties,
+    picking,
     precision,
     ranks,
     reach,
@@ -339,6 +340,8 @@ def zero_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
     held = [found.models for found in run.optimizers.values()]
     if owner.model is not None and held and all(models and owner.model not in models for models in held):
         return  # a copy's gradients, which no optimizer steps
+    if picking.spares(run):
+        return
     run.emit(Kind.ZERO_GRAD, at, optimizer_of(run, owner.model), detail=_discards(run))
 
 

@@ -127,6 +127,7 @@ class Run:
     last_batch: bool = False
     in_batches: int = 0
     sometimes: int = 0
+    picked: int = 0
     over_batches: int = 0
     yielded: list[Yielded] = field(default_factory=list)
     waiting: Block | None = None

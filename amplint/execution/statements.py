@@ -20,6 +20,7 @@ from amplint.execution import (
     methods,
     neighbours,
     operators,
+    picking,
     questions,
     ranks,
     restored,
@@ -230,7 +231,13 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
             test = Gated(taken, None, assumed=not known)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)
-    with calls.gate(run, test, node.at), _doubting(run, test, _jumps(node.body)), _at_times(run, taken, test):
+    jumps = _jumps(node.body)
+    with (
+        calls.gate(run, test, node.at),
+        _doubting(run, test, jumps),
+        _at_times(run, taken, test),
+        picking.some(run, node, test),
+    ):
         signal = execute(run, scope, node.body if taken else node.orelse)
     if signal == "raise":
         raise Cut  # such a run is refused

@@ -14,7 +14,7 @@ from amplint.dialects.torch import TORCH
 from amplint.execution import arithmetic, averages, criteria, libraries, norms, precision, ranks, reach, tensors
 from amplint.execution.contexts import NoSync
 from amplint.execution.counts import Length
-from amplint.execution.run import WINDOW, Run
+from amplint.execution.run import WINDOW, Cut, Run
 from amplint.execution.values import (
     Criterion,
     Function,
@@ -96,11 +96,26 @@ def play(run: Run, value: Value, role: str) -> Value:
     if not isinstance(value, Symbol):
         return value
     key = (role, text_of(value))
+    decided = run.decisions.get(key[1])
+    if role == "optimizer" and decided is not None and not decided.value:
+        raise Cut  # nothing that is None has gradients: this does not happen in such a run
+    if key not in run.objects and role == "optimizer" and (held := _held(run, key[1])) is not None:
+        run.objects[key] = held
     if key not in run.objects:
         run.objects[key] = _made(run, role, value)
         if role == "optimizer":
             run.optimizers[run.objects[key].key] = run.objects[key]
     return run.objects[key]
+
+
+_INSIDE = ".optimizer"
+
+
+def _held(run: Run, text: str) -> Value:
+    """The optimizer inside of an object that looks like one (`wrapper.optimizer`), or around one: what the one zeroes,
+    the other steps; None if there is none."""
+    outer = run.objects.get(("optimizer", text.removesuffix(_INSIDE))) if text.endswith(_INSIDE) else None
+    return outer if outer is not None else run.objects.get(("optimizer", text + _INSIDE))
 
 
 def _made(run: Run, role: str, symbol: Symbol) -> Value:

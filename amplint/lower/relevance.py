@@ -64,6 +64,7 @@ class Relevance:
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
         self._holders = _holders(body, usage.losses)
+        self._flags = _flags(body)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -125,6 +126,8 @@ class Relevance:
             if isinstance(node, ir.Global)
             else matters(node, self._known, self._whole) | self._clipped(node)
         )
+        if doing:
+            read |= _handed(node) & self._flags
         if self.usage.gradients:
             read |= reads(node) & self.usage.gradients
         whole = self._in_schedule or id(node) in self._schedules.makes
@@ -222,6 +225,18 @@ def _holders(body: tuple[ir.Stmt, ...], losses: frozenset[str]) -> frozenset[str
     return frozenset(
         last(node.target.owner) for node in made if isinstance(node.target, ir.Item) and last(node.value) in losses
     ) - {""}
+
+
+def _handed(node: ir.Stmt) -> set[str]:
+    """The names of what the calls of a statement are given: by a flag a step may be told when."""
+    made = (part for part in walk(node) if isinstance(part, ir.Call))
+    return {last(value) for call in made for value in (*call.args, *(value for _, value in call.keywords))}
+
+
+def _flags(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
+    """The names of what a comparison has found."""
+    made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
+    return frozenset(last(node.target) for node in made if isinstance(node.value, (ir.Compare, ir.Logic))) - {""}
 
 
 def _defined(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
