@@ -310,13 +310,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
             trail.reach = reach.through(run, func.text, [*args, *keywords.values()])
         return Loss(None if divides else Fraction(1), trail=trail)
     if is_model(run, func):
-        ran = precision.of_forward(run, func)
-        through, half = reach.through(run, func.text, [*args, *keywords.values()]), criteria.half(run, func)
-        if asks_for_mean(run.program.packages, keywords):
-            return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
-        text, governed = f"{func.text}(...)", func.governed
-        known = COUNTS not in keywords
-        return Symbol(text, Origin.DATA, forward=known, governed=governed, ran=ran, half=half, reach=through)
+        return _output(run, func, args, keywords)
     values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
     if losses and _KEEPS_LOSS(func.name):
@@ -331,6 +325,17 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     through = reach.of([func, *(values if "loss" in func.name.lower() else ())])  # others may only look at it
     ran = precision.of_call(run, func)
     return Symbol(f"{func.text}({inner})", origin, governed=func.governed, ran=ran, half=func.half, reach=through)
+
+
+def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """What a model returns."""
+    ran = precision.of_forward(run, model)
+    through, half = reach.through(run, model.text, [*args, *keywords.values()]), criteria.half(run, model)
+    if asks_for_mean(run.program.packages, keywords):
+        return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
+    text, governed = f"{model.text}(...)", model.governed
+    known = COUNTS not in keywords
+    return Symbol(text, Origin.DATA, forward=known, governed=governed, ran=ran, half=half, reach=through)
 
 
 def _constant(value: Value) -> bool:
