@@ -11,15 +11,17 @@ from fractions import Fraction
 
 from amplint.execution import arithmetic
 from amplint.execution.run import Run
-from amplint.execution.values import Flow, Optimizer, Scaler, Stream, Value, text_of
+from amplint.execution.values import Flow, Loss, Optimizer, Origin, Scaler, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.values import with_changes
 
 
-def made(run: Run, sources: Value) -> Value:
-    """What the last backward has made, no longer in the trace: as many gradients as there are known sources, else some
-    of which one stands for all."""
+def made(run: Run, loss: Value, sources: Value) -> Value:
+    """What the last backward, that of a loss, has made, no longer in the trace: as many gradients as there are known
+    sources, else some of which one stands for all; of what is no loss they are not known."""
+    if not isinstance(loss, Loss):
+        return Symbol("gradients", Origin.OPAQUE)
     last = max(at for at, event in enumerate(run.events) if event.kind is Kind.BACKWARD)
     one = Flow((run.events.pop(last),))
     return [one for _ in sources] if isinstance(sources, (list, tuple)) else Stream(lambda index: one)

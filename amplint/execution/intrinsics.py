@@ -131,10 +131,10 @@ def _as_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 
 def _gradients(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`gradients(sources)`: what the last backward has made, as values, one for each source; nothing is left behind."""
+    """`gradients(loss, sources)`: what its backward has just made, as values, one for each source; nothing is left."""
     from amplint.execution import flows
 
-    return flows.made(run, args[0])
+    return flows.made(run, args[0], args[1])
 
 
 def _clipped(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
