@@ -191,8 +191,8 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
     """`counter % window`, where the window may be a symbol and the counter one that nobody set; nothing counts yet
     before the first loop.
     """
-    if isinstance(left, Symbol) and not (run.loops or run.in_batches):
-        return None
+    if isinstance(left, Length) or (isinstance(left, Symbol) and not (run.loops or run.in_batches)):
+        return None  # a window that is shared out, over the processes perhaps, is no counter
     if isinstance(right, Symbol) and right.origin is not Origin.DATA and window_of(run, right) is None:
         run.model.learn_window(text_of(right))
     length = window_of(run, right) or (right if isinstance(right, int) else None)
