@@ -43,10 +43,31 @@ def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:
     if not held:
         return
     value.trail.kept |= {at}
-    detail = {"held": str(held), "name": spelled(target), **({"bounded": "yes"} if _bounded(run, target) else {})}
+    _tell(run, target, held, at)
+
+
+def _tell(run: Run, target: ir.Expr, held: int, at: ir.Span, empties: bool = False) -> None:
+    bounded = {"bounded": "yes"} if empties or _bounded(run, target) else {}
+    detail = {"held": str(held), "name": spelled(target), **bounded}
     if run.kept.setdefault(str(at), run.passed[1]) == run.passed[1]:
         detail["within"] = "yes"  # no update so far since it first kept one
     run.emit(Kind.KEEP, at, total=str(at), detail=detail)
+
+
+def gathered(run: Run, target: ir.Expr, values: list[Value], at: ir.Span) -> None:
+    """Tells of a list that was appended to, if it now holds losses of earlier micro-steps that were back-propagated."""
+    losses = [one for one in values if isinstance(one, Loss) and one.attached]
+    held = sum(any(part.passed and part.born not in (run.tick, -1) for part in _parts(loss.trail)) for loss in losses)
+    if held and not run.without_graph:
+        _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
+
+
+_EMPTIES = frozenset({"clear", "pop", "popleft", "remove"})
+
+
+def _last(target: ir.Expr) -> str:
+    """The last part of a name."""
+    return _last(target.owner) if isinstance(target, ir.Item) else getattr(target, "name", "")
 
 
 def _bounded(run: Run, target: ir.Expr) -> bool:

@@ -120,6 +120,7 @@ class Relevance:
             or bool(reaches(node, self.usage.driven) & self.deeds.acting)
             or self._runs(node, function)
             or id(node) in self._schedules.makes
+            or self._gathers(node)
         )
         read = (
             reads(node)
@@ -146,6 +147,12 @@ class Relevance:
         made = (part for part in walk(node) if isinstance(part, ir.Call) and last(part.func) in self.usage.clips)
         handed = [value for call in made for value in (*call.args[:1], *(value for _, value in call.keywords))]
         return {last(value) for value in handed} - {""}
+
+    def _gathers(self, node: ir.Stmt) -> bool:
+        """Whether a loss that is back-propagated is put into a list, which perhaps keeps its graph."""
+        call = node.value if isinstance(node, ir.Do) else None
+        appends = isinstance(call, ir.Call) and last(call.func) == "append" and len(call.args) == 1
+        return isinstance(call, ir.Call) and appends and last(call.args[0]) in self.usage.losses
 
     def _copies(self, value: ir.Expr) -> bool:
         """Whether a value is a loss divided: a copy that perhaps is not the one that is back-propagated."""
