@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amplint.execution import attributes, calls, horizon, objects
 from amplint.execution.loops import EPOCHS
@@ -20,6 +20,7 @@ from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
 
 MAX_ENTRIES = 40
+MAX_HEIRS = 4
 _EPOCH = re.compile(r"(?i)epoch(?!s)")
 _CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
 
@@ -28,13 +29,16 @@ _CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
 class Entry:
     """A function or method to start from; the module itself if `function` is None.
 
-    `wasted`: it makes gradients and zeroes them in a loop, and nothing in the module can have used them.
+    `wasted`: it makes gradients and zeroes them in a loop, and nothing in the module can have used them. `heir`: of
+    several classes that fill in what the class leaves to others, the one to take, and what it fills in.
     """
 
     function: ir.Function | None = None
     klass: str | None = None
     loops: bool = True
     wasted: bool = False
+    heir: str | None = None
+    own: tuple[ir.Function, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -53,7 +57,25 @@ def entries(program: ir.Program) -> Iterator[Entry]:
     for function, klass in callers_first[:MAX_ENTRIES]:
         if function.relevant and (function.backward or function.steps):
             wasted = function.loops and function.zeroes and not program.takes_gradients
-            yield Entry(function, klass, function.loops, wasted)
+            first = Entry(function, klass, function.loops, wasted)
+            yield first
+            others = _heirs(program.body, klass)[1:MAX_HEIRS] if not _is_called(function, klass, program) else []
+            yield from (replace(first, heir=heir.name, own=_filled_in(program.body, klass, heir)) for heir in others)
+
+
+def _heirs(body: tuple[ir.Stmt, ...], klass: str | None) -> list[ir.Class]:
+    """The classes of a module that fill in what a class of it leaves to others."""
+    classes = [node for node in body if isinstance(node, ir.Class)]
+    derived = (node for node in classes if any(getattr(base, "name", "") == klass for base in node.bases))
+    return [node for node in derived if _filled_in(body, klass, node)] if klass is not None else []
+
+
+def _filled_in(body: tuple[ir.Stmt, ...], klass: str | None, heir: ir.Class) -> tuple[ir.Function, ...]:
+    """The methods of a class that act where those of the class that it derives from hold nothing that could."""
+    bases = [node for node in body if isinstance(node, ir.Class) and node.name == klass]
+    above = {child.name: child for node in bases for child in node.body if isinstance(child, ir.Function)}
+    own = (child for child in heir.body if isinstance(child, ir.Function) and child.name in above)
+    return tuple(child for child in own if _fills_in(above[child.name], child))
 
 
 def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:
@@ -179,11 +201,14 @@ def _static(function: ir.Function) -> bool:
     return any(getattr(decorator, "name", "") == "staticmethod" for decorator in function.decorators)
 
 
-def _concrete(scope: Scope, klass: Class) -> Class:
-    """The first class that fills in what a class leaves to others (a method of it acts that does nothing here), or the
-    class itself."""
+def _concrete(scope: Scope, klass: Class, entry: Entry) -> Class:
+    """The class that fills in what a class leaves to others: the one that is asked for, the first one, or itself."""
+    asked = scope.names.get(entry.heir) if entry.heir is not None else None
+    if isinstance(asked, Class):
+        return asked
     heirs = (other for other in scope.names.values() if isinstance(other, Class) and klass in other.bases)
-    return next((other for other in heirs if any(_fills_in(klass, name, own) for name, own in _own(other))), klass)
+    above = dict(_own(klass))
+    return next((other for other in heirs if any(_fills_in(above.get(name), own) for name, own in _own(other))), klass)
 
 
 def _own(klass: Class) -> list[tuple[str, ir.Function]]:
@@ -192,9 +217,8 @@ def _own(klass: Class) -> list[tuple[str, ir.Function]]:
     return [(name, node) for name, node in found if isinstance(node, ir.Function)]
 
 
-def _fills_in(klass: Class, name: str, own: ir.Function) -> bool:
+def _fills_in(above: ir.Function | None, own: ir.Function) -> bool:
     """Whether a method acts where that of the base class holds nothing that could."""
-    above = dict(_own(klass)).get(name)
     return (own.backward or own.steps) and above is not None and not (above.backward or above.steps or above.body)
 
 
@@ -210,7 +234,7 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     if not isinstance(klass, Class):
         return Function(entry.function, scope)
     own = klass.attributes.get(entry.function.name)
-    klass = _concrete(scope, klass)
+    klass = _concrete(scope, klass, entry)
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
     instance = objects.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
