@@ -206,17 +206,12 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
         if isinstance(value, Loss):
             assign(run, scope, call.func.owner, value)  # an in-place method changes what the name holds
     elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "append":
-        owner = evaluate(run, scope, call.func.owner) if isinstance(call.func.owner, _PLACES) else None
-        if isinstance(owner, list):
-            totals.gathered(run, call.func.owner, owner, node.at)
+        totals.appended(run, scope, call.func.owner, node.at)
     elif isinstance(call, ir.Call) and call.args and isinstance(call.args[0], (ir.Name, ir.Attr)):
         handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in COLLECTIVES else None
         if isinstance(handed, Loss) and ranks.collects(evaluate(run, scope, call.func)):
             assign(run, scope, call.args[0], with_changes(handed, collected=True))
     return None
-
-
-_PLACES = (ir.Name, ir.Attr, ir.Item)
 
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:

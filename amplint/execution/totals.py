@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amplint.execution import mappings
 from amplint.execution.run import Run
-from amplint.execution.values import Loss, Trail, Value
+from amplint.execution.values import Loss, Scope, Trail, Value
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
@@ -54,9 +54,12 @@ def _tell(run: Run, target: ir.Expr, held: int, at: ir.Span, empties: bool = Fal
     run.emit(Kind.KEEP, at, total=str(at), detail=detail)
 
 
-def gathered(run: Run, target: ir.Expr, values: list[Value], at: ir.Span) -> None:
+def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
     """Tells of a list that was appended to, if it now holds losses of earlier micro-steps that were back-propagated."""
-    losses = [one for one in values if isinstance(one, Loss) and one.attached]
+    from amplint.execution.expressions import evaluate
+
+    values = evaluate(run, scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
+    losses = [one for one in values if isinstance(one, Loss) and one.attached] if isinstance(values, list) else []
     held = sum(any(part.passed and part.born not in (run.tick, -1) for part in _parts(loss.trail)) for loss in losses)
     if held and not run.without_graph:
         _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
