@@ -34,6 +34,12 @@ _USER, _LIBRARY = Owner.USER, Owner.LIBRARY
 Place = tuple[Site, ...]
 
 
+def _elsewhere() -> set[str]:
+    """The folders of packages that are installed beside those of this environment: the user's own, the system's."""
+    named = (entry for entry in sys.path if os.path.basename(entry) in ("site-packages", "dist-packages"))
+    return {entry + os.sep for entry in named}
+
+
 class Sites:
     """The places seen so far. `code_of` leads from a site back to the function that it stands in.
 
@@ -44,8 +50,8 @@ class Sites:
     def __init__(self, torch_folder: str) -> None:
         self._ours = (torch_folder + os.sep, _HERE, "<frozen ", "<eval_with_key>", PASSED_OVER)
         paths = sysconfig.get_paths()
-        self._libraries = tuple({paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-        self._packages = tuple({paths[name] + os.sep for name in ("purelib", "platlib")})
+        self._packages = tuple({paths["purelib"] + os.sep, paths["platlib"] + os.sep, *_elsewhere()})
+        self._libraries = tuple({paths["stdlib"] + os.sep, paths["platstdlib"] + os.sep, *self._packages})
         self._owners: dict[str, Owner] = {}
         self._places: dict[tuple[int, ...], Place] = {}
         self.code_of: dict[Site, CodeType] = {}
