@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -15,16 +14,12 @@ from amplint.catalogue import RULES
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.versions import allows, reaches
 from amplint.dialects.dialect import Dialect
-from amplint.execution.entries import Entry, entries, play
 from amplint.execution.latent import released
-from amplint.execution.run import Again, Model, Run
-from amplint.execution.values import Origin
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness
 from amplint.flow import program as ir
-from amplint.flow.choices import all_runs
 from amplint.flow.conditions import in_words
 from amplint.flow.home import brought_home
-from amplint.flow.judge import Breach, Trace, judge
+from amplint.flow.judge import Breach, judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.lower.asked_models import clips_of_shards
@@ -32,7 +27,6 @@ from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.loaded_models import loaded_models
-from amplint.lower.passing_on import passing_on
 from amplint.lower.pipelined_losses import pipelined_losses
 from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
@@ -40,7 +34,8 @@ from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
 from amplint.lower.statements import Statements
 from amplint.lower.uncalled_states import uncalled_states
-from amplint.protocol.events import Kind, Site
+from amplint.played import Played
+from amplint.protocol.events import Site
 from amplint.protocol.facts import PIPELINED, SHARDED_CLIP
 from amplint.protocol.scene import Scene
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
@@ -53,7 +48,7 @@ from amplint.source.scout import MAX_DEPTH, scout
 Teaching = tuple[Dialect, ...]
 """Dialects of the user's own."""
 
-MAX_RESTARTS = 12
+DOUBTS = 3  # times that runs are looked for that may refute what is found
 MOST_KEPT = 64  # files whose own findings are kept
 MOST_READ = 2  # texts whose runs are kept: a file, and the same one mended
 
@@ -113,33 +108,6 @@ def all_findings_of(
     ordered = sorted((one for found in every for one in found), key=lambda one: one.severity is Severity.ERROR)
     best = {(finding.code, finding.place): finding for finding in ordered}
     return sorted(best.values(), key=lambda finding: finding.order)
-
-
-class Played:
-    """A program and the runs from each of its entries, each played when it is first asked for.
-
-    `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
-    """
-
-    def __init__(self, program: ir.Program, tail: int = 1, patience: int = 1) -> None:
-        self.program, self.tail, self.patience = program, tail, patience
-        self.entries = tuple(entries(program))
-        self._through = passing_on(program)
-        self._runs: dict[int, tuple[list[Run], bool]] = {}
-
-    def runs(self, at: int) -> tuple[list[Run], bool]:
-        """The runs from an entry, and whether they are all."""
-        if at not in self._runs:
-            self._runs[at] = _runs_and_whether_all(self.program, self.entries[at], self.tail, self.patience)
-        return self._runs[at]
-
-    def has_run(self, at: int, executed: Set[int]) -> bool:
-        """Whether all that an entry does was done in other runs, by the functions that they executed."""
-        if self.entries[at].own:
-            return all(id(function) in executed for function in self.entries[at].own)
-        start = id(self.entries[at].function)
-        through = self._through.get(start)
-        return start in executed or (through is not None and through <= executed)
 
 
 @dataclass(frozen=True)
@@ -333,38 +301,26 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
     """The breaches of a program from all of its entries; what one entry has run, the next need not."""
     found: dict[tuple[str, Site], Breach] = {}
     executed: set[int] = set()
-    for at, entry in enumerate(played.entries):
+    for at in range(len(played.entries)):
         if played.has_run(at, executed):
             continue
-        runs, _ = played.runs(at)
-        for run in runs:
+        for run in played.runs(at)[0]:
             executed |= run.executed
-        for breach in judge([_trace(run, entry) for run in runs], rules):
+        for breach in _judged(played, at, rules):
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 found[breach.key] = breach
     return list(found.values())
 
 
-def _runs_and_whether_all(program: ir.Program, entry: Entry, tail: int, patience: int) -> tuple[list[Run], bool]:
-    """All runs from an entry, on a model that does not change any more, and whether they are all."""
-    model, idle = Model(tail=tail), Counter[str]()
-    for _ in range(MAX_RESTARTS):
-        try:
-            return all_runs(lambda forced: play(program, entry, model, forced), idle=idle, patience=patience)
-        except Again:
-            continue
-    return [], False
-
-
-def _trace(run: Run, entry: Entry) -> Trace:
-    def chosen(origin: Origin) -> frozenset[str]:
-        return frozenset(decision.key for decision in run.decisions.values() if decision.origin is origin)
-
-    cut = not run.events or run.events[-1].kind is not Kind.END
-    return Trace(
-        run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not (entry.complete or run.whole), cut
-    )
+def _judged(played: Played, at: int, rules: Mapping[str, Rule]) -> list[Breach]:
+    """The breaches of the runs from an entry. Where not all runs were played, those that may refute one are first."""
+    found = judge(played.traces(at), rules)
+    for _ in range(DOUBTS):
+        if not played.try_otherwise(at, [choices for breach in found for choices in breach.otherwise]):
+            break
+        found = judge(played.traces(at), rules)
+    return found
 
 
 def _finding(breach: Breach) -> Finding:

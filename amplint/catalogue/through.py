@@ -163,6 +163,11 @@ def backward_in_a_loop(fact: Fact) -> dict[str, str] | None:
     return {"backward": str(fact.arguments["instead"])}
 
 
+def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:
+    """The clip in a method that only returns the loss: a framework's own loop back-propagates it afterwards."""
+    return {} if fact.used == IN_A_LOOP and fact.called == "clipped" else None
+
+
 def stepped_in_a_loop(fact: Fact) -> dict[str, str] | None:
     """What is wrong with a step of something that a framework's own loop steps."""
     if fact.used != IN_A_LOOP or fact.called != "step":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from amplint.execution import attributes, calls, horizon, objects
 from amplint.execution.loops import EPOCHS
 from amplint.execution.run import Cut, Model, Run
+from amplint.execution.set_up import set_up
 from amplint.execution.statements import execute
 from amplint.execution.values import Class, Function, Instance, Method, Scope, Symbol, Value
 from amplint.flow import program as ir
@@ -238,5 +239,7 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
     instance = objects.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
+    if isinstance(instance, Instance):
+        set_up(run, instance, entry.function.at)
     function = own if isinstance(own, Function) else Function(entry.function, scope, klass)
     return function if _static(entry.function) else Method(function, instance)

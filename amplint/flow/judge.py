@@ -18,6 +18,9 @@ from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.scene import Scene, scene_of
 from amplint.protocol.state import Moment, State
 
+MOST_FREE = 8
+"""Choices of one run that are doubted."""
+
 _CLIPS = frozenset({"clipping"})
 _PRECISION_FLAG = re.compile(r"(?i)\bamp|amp\b|_amp|fp16|half|scaler|mixed|(?<!b)float16")
 
@@ -54,7 +57,8 @@ class Breach:
 
     `because` is the witness; `assumed` are the choices of conditions without which it does not happen; `latent` are the
     constants that have to be changed first; `calls` are the places of the calls that led there, from the outermost.
-    `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it.
+    `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it. `otherwise`: the
+    choices of its run, each time with another one that is free taken the other way: such runs may refute it.
     """
 
     rule: str
@@ -67,6 +71,7 @@ class Breach:
     calls: tuple[Site, ...] = field(default=(), compare=False)
     shown: Shown | None = field(default=None, compare=False, repr=False)
     scene: Scene | None = field(default=None, compare=False, repr=False)
+    otherwise: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def key(self) -> tuple[str, Site]:
@@ -94,9 +99,15 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
                 continue
             known = best.get(breach.key)
             if known is None or (known.mild and not breach.mild):
-                best[breach.key] = breach
+                best[breach.key] = replace(breach, otherwise=_otherwise(trace, free))
     explained = (replace(_set(breach, rules), assumed=_assumed(breach, runs)) for breach in best.values())
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
+
+
+def _otherwise(trace: Trace, free: frozenset[str]) -> tuple[Mapping[str, bool], ...]:
+    """The choices of a run, each time with another one of the last that are free taken the other way."""
+    keys = [key for key in trace.choices if key in free]
+    return tuple({**trace.choices, key: not trace.choices[key]} for key in keys[-MOST_FREE:])
 
 
 def _set(breach: Breach, rules: Mapping[str, Rule]) -> Breach:

@@ -19,6 +19,8 @@ _STEPS = re.compile(r"(?i)step|batch|iter|len$")
 _EPOCHS = re.compile(r"(?i)^(max_|num_|n_|total_)?epochs?$")
 _LOSS = re.compile(r"(?i)loss")
 _SCALED = re.compile(r"(?i)scaled")
+_BACKWARDS = frozenset({"backward", "manual_backward"})
+_CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 
 
 def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Scope) -> Iterator[Fact]:
@@ -45,7 +47,7 @@ def _fact(path: str, node: ir.Node, mistake: str, mild: bool = False, **said: ob
 
 
 def _micro_step(path: str, loop: Loop, method: ir.Function) -> Iterator[Fact]:
-    """A second division, a backward or a step in what is called for each micro-batch."""
+    """A second division, a backward, a step or a clip in what is called for each micro-batch."""
     walked = (part for statement in method.body for part in walk(statement))
     nodes = [part for part in walked if isinstance(part, ir.Node)]
     handed = _handed_back(nodes)
@@ -54,6 +56,8 @@ def _micro_step(path: str, loop: Loop, method: ir.Function) -> Iterator[Fact]:
         for node in nodes
         if isinstance(node, ir.Assign) and isinstance(node.target, ir.Name)
     }
+    if method.name in loop.returns and not any(_called(node) in _BACKWARDS for node in nodes):
+        yield from (_fact(path, node, "clipped") for node in nodes if _clips(node))
     for node in nodes:
         if loop.window and _divides(node, loop.window, handed):
             yield _fact(path, node, "divided", window=loop.window)
@@ -63,6 +67,17 @@ def _micro_step(path: str, loop: Loop, method: ir.Function) -> Iterator[Fact]:
                 yield _fact(path, node, "backward", mild=method.name not in loop.returns, instead=loop.backward)
             elif node.func.name == "step" and (what := _kept(loop, made.get(_named(owner), owner))):
                 yield _fact(path, node, "step", what=what, by=loop.name)
+
+
+def _called(node: object) -> str:
+    return last(node.func) if isinstance(node, ir.Call) else ""
+
+
+def _clips(node: object) -> bool:
+    """Whether a call clips, by the name of torch's function; with an argument of False it may do something else."""
+    if not isinstance(node, ir.Call) or last(node.func) not in _CLIPS:
+        return False
+    return not any(isinstance(value, ir.Const) and value.value is False for _, value in node.keywords)
 
 
 def _is_loss(node: ir.Expr) -> bool:

@@ -12,7 +12,7 @@ from amplint.flow import program as ir
 from amplint.lower.contents import Contents
 from amplint.lower.giving import giving
 from amplint.lower.half_models import half_optimizers
-from amplint.lower.names import binds, calls, functions, last, reaches, reads, walk
+from amplint.lower.names import binds, calls, dotted, functions, last, reaches, reads, walk
 from amplint.lower.norms import computes_with_norms
 from amplint.lower.parts import parts
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
@@ -295,5 +295,18 @@ def _entered(function: ir.Function) -> tuple[ir.Expr, ...]:
 
 
 def _casts(body: Body) -> bool:
-    """Whether some function that does not back-propagate enters what may be an autocast region."""
-    return any(_entered(function) and "backward" not in calls(function) for _, function in functions(body))
+    """Whether some function that does not back-propagate enters what may be an autocast region, or a forward casts."""
+    found = [function for _, function in functions(body)]
+    entered = any(_entered(function) and "backward" not in calls(function) for function in found)
+    return entered or any(_casts_by_hand(function) for function in found if function.name == "forward")
+
+
+def _casts_by_hand(function: ir.Function) -> bool:
+    """Whether a function casts to a precision that a setting names: `x.to(COMPUTE_DTYPE)`."""
+    made = (node for node in walk(function) if isinstance(node, ir.Call) and last(node.func) == "to")
+    given = (value for call in made for value in (*call.args, *(value for _, value in call.keywords)))
+    return any(_DTYPE.search(dotted(value)) for value in given)
+
+
+_DTYPE = re.compile(r"(?i)^((self|config|cfg|args)\.)*\w*dtype$")
+"""A setting, unlike the `dtype` of another tensor."""

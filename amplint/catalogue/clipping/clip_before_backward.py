@@ -30,11 +30,25 @@ for x, y in loader:
     optimizer.step()
 ```
 
+A method that only returns the loss is called before the backward, too:
+
+```python bad whole static-only -- needs Lightning
+import torch
+from lightning.pytorch import LightningModule
+
+
+class Classifier(LightningModule):
+    def training_step(self, batch, batch_idx):
+        loss = self.criterion(self.model(batch[0]), batch[1])
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)  # expect: clip-before-backward
+        return loss
+```
+
 ## What to do
 
 Clip after the last backward of the window and before the optimizer's step; with a GradScaler after
 `scaler.unscale_(optimizer)`. Clipping the loss or the weights is something else and does not bound the
-gradients.
+gradients. In Lightning set `gradient_clip_val` of the Trainer, or override `configure_gradient_clipping`.
 
 ## Fix
 
@@ -44,11 +58,14 @@ clipped for the first time: where the threshold bites, the updates become smalle
 ## Source
 
 - clip_grad_norm_ (https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)
+- `lightning/pytorch/loops/optimization/automatic.py` of lightning 2.6.6: `Closure.closure` calls the step, zeroes, and
+  back-propagates
 - `torch/nn/utils/clip_grad.py` of torch 2.13: parameters whose `.grad` is None are left out
 """
 
 from amplint.catalogue.remedy import Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.catalogue.through import clipped_in_a_loop
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 
@@ -62,6 +79,7 @@ RULE = Rule(
         Condition(Kind.CLIP, led_by_clip=True, used=True, micro_steps=0),
         Condition(Kind.CLIP, led_by_clip=True, grads=Grads.NONE),
     ),
+    find=clipped_in_a_loop,
     because=((Kind.BACKWARD, "the gradients are made here, after the clip"),),
     hides=("clip-after-step", "clip-per-micro-step"),
     remedy=unsafe(

@@ -1,0 +1,102 @@
+"""A program and its runs, each played when it is first asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+
+from amplint.execution.entries import Entry, entries, play
+from amplint.execution.run import Again, Model, Run
+from amplint.execution.values import Origin
+from amplint.flow import program as ir
+from amplint.flow.choices import all_runs
+from amplint.flow.judge import Trace
+from amplint.lower.passing_on import passing_on
+from amplint.protocol.events import Kind
+
+Choices = Mapping[str, bool]
+
+MAX_RESTARTS = 12
+MOST_DOUBTED = 24
+"""Runs from one entry that are played after all others, because they may refute what those show."""
+
+
+@dataclass
+class _Runs:
+    """The runs from an entry, the model that they are played on, and the choices that were tried after them."""
+
+    model: Model
+    runs: list[Run] = field(default_factory=list)
+    complete: bool = False
+    tried: list[dict[str, bool]] = field(default_factory=list)
+
+
+class Played:
+    """A program and the runs from each of its entries, each played when it is first asked for.
+
+    `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
+    """
+
+    def __init__(self, program: ir.Program, tail: int = 1, patience: int = 1) -> None:
+        self.program, self.tail, self.patience = program, tail, patience
+        self.entries = tuple(entries(program))
+        self._through = passing_on(program)
+        self._runs: dict[int, _Runs] = {}
+
+    def runs(self, at: int) -> tuple[list[Run], bool]:
+        """The runs from an entry, and whether they are all."""
+        found = self._found(at)
+        return found.runs, found.complete
+
+    def traces(self, at: int) -> list[Trace]:
+        """What happened in the runs from an entry."""
+        return [_trace(run, self.entries[at]) for run in self.runs(at)[0]]
+
+    def try_otherwise(self, at: int, every: Iterable[Choices]) -> bool:
+        """Whether runs with such choices were not played yet, and are now; where all runs were played, none is."""
+        found = self._found(at)
+        fresh = [] if found.complete else [dict(choices) for choices in every if dict(choices) not in found.tried]
+        fresh = fresh[: MOST_DOUBTED - len(found.tried)]
+        found.tried += fresh
+        for choices in fresh:
+            try:
+                found.runs.append(play(self.program, self.entries[at], found.model, choices))
+            except Again:
+                break
+        return bool(fresh)
+
+    def _found(self, at: int) -> _Runs:
+        if at not in self._runs:
+            self._runs[at] = _all_runs(self.program, self.entries[at], self.tail, self.patience)
+        return self._runs[at]
+
+    def has_run(self, at: int, executed: Set[int]) -> bool:
+        """Whether all that an entry does was done in other runs, by the functions that they executed."""
+        if self.entries[at].own:
+            return all(id(function) in executed for function in self.entries[at].own)
+        start = id(self.entries[at].function)
+        through = self._through.get(start)
+        return start in executed or (through is not None and through <= executed)
+
+
+def _all_runs(program: ir.Program, entry: Entry, tail: int, patience: int) -> _Runs:
+    """All runs from an entry, on a model that does not change any more."""
+    model, idle = Model(tail=tail), Counter[str]()
+    for _ in range(MAX_RESTARTS):
+        try:
+            found = all_runs(lambda forced: play(program, entry, model, forced), idle=idle, patience=patience)
+            return _Runs(model, *found)
+        except Again:
+            continue
+    return _Runs(model)
+
+
+def _trace(run: Run, entry: Entry) -> Trace:
+    def chosen(origin: Origin) -> frozenset[str]:
+        return frozenset(decision.key for decision in run.decisions.values() if decision.origin is origin)
+
+    cut = not run.events or run.events[-1].kind is not Kind.END
+    return Trace(
+        run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not (entry.complete or run.whole), cut
+    )
