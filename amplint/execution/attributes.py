@@ -34,7 +34,6 @@ from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
 _MISSING = object()
-_INTERNAL = frozenset({"_per_optimizer_states", "_scale", "_growth_tracker"})
 _FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to anything else
 
 
@@ -66,8 +65,6 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return owner
     if isinstance(owner, Loss) and name in ("data",):
         return Symbol("loss", Origin.DATA, tags=frozenset({"number"}))
-    if isinstance(owner, Scaler) and name in _INTERNAL:
-        return Symbol(f"{text_of(owner)}.{name}", Origin.DATA)  # changes with every step
     if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
         return Bound(owner, name)
     if owner is None:  # it cannot be, so it is something that could not be followed

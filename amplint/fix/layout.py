@@ -7,6 +7,8 @@ suites and lines with `;` stay what they are.
 
 from __future__ import annotations
 
+import ast
+
 import libcst as cst
 
 from amplint.fix.code import Change, Code, Statement
@@ -16,6 +18,8 @@ def before(code: Code, anchor: Statement, lines: list[str]) -> Change:
     """Lines of code written before a statement, above the comment that belongs to it."""
     start, _ = code.span(anchor)
     if _within_line(code, anchor, first=True):
+        if _is_compound(lines):
+            return _unfolded(code, anchor, lines, 0)
         return Change(start, start, "; ".join(line.strip() for line in lines) + "; ")
     row = _first_row(code, code.row(start))
     margin, end = code.margin(code.row(start)), code.line_end(row)
@@ -47,10 +51,33 @@ def after(code: Code, anchor: Statement, lines: list[str]) -> Change:
     """Lines of code written after a statement and the comment behind it."""
     start, last = code.span(anchor)
     if _within_line(code, anchor, first=False):
+        if _is_compound(lines):
+            return _unfolded(code, anchor, lines, 1)
         return Change(last, last, "".join(f"; {line.strip()}" for line in lines))
     row = code.row(last)
     margin, end = code.margin(code.row(start)), code.line_end(row)
     return Change(code.ends[row], code.ends[row], "".join(f"{end}{margin}{line}" for line in lines))
+
+
+def _is_compound(lines: list[str]) -> bool:
+    """Whether lines hold a statement with a suite, which cannot stand in one line with others."""
+    return any(hasattr(node, "body") for node in ast.parse("\n".join(lines)).body)
+
+
+def _unfolded(code: Code, anchor: Statement, lines: list[str], offset: int) -> Change:
+    """The statements of a line, or of a suite in the line of its head, each in a line of its own, with others between
+    them: before the anchor, or behind it by an offset of 1."""
+    line = code.parents[anchor]
+    assert isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+    pieces = [code.source(one) for one in line.body]
+    at = list(line.body).index(anchor) + offset  # type: ignore[arg-type]
+    start, last = code.span(line.body[0])[0], code.span(line.body[-1])[1]
+    margin, end = code.margin(code.row(start)), code.line_end(code.row(start))
+    if isinstance(line, cst.SimpleStatementLine):
+        return Change(start, last, f"{end}{margin}".join([*pieces[:at], *lines, *pieces[at:]]))
+    margin += code.tree.module.default_indent
+    head = len(code.text[:start].rstrip(" \t"))
+    return Change(head, last, "".join(f"{end}{margin}{one}" for one in (*pieces[:at], *lines, *pieces[at:])))
 
 
 def _within_line(code: Code, statement: Statement, first: bool) -> bool:
