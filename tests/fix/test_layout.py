@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from textwrap import indent
 
+import libcst as cst
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amplint.fix.code import Change
+from amplint.fix import layout
+from amplint.fix.code import Change, Code, applied, every
 from amplint.fix.proof import Broken
 from tests.fix import mended as whole
 
@@ -113,3 +115,35 @@ def test_a_fix_that_python_cannot_read_is_our_own_fault(monkeypatch):
     text += "        scaler.step(optimizer)\n        scaler.update()\n        optimizer.zero_grad()\n"
     with pytest.raises(Broken, match="clip-before-unscale"):
         mended(text)
+
+
+UNFOLDED = """\
+    for i, (x, y) in enumerate(loader):
+        with torch.autocast("cuda", dtype=torch.float16): loss = criterion(model(x), y)
+        loss = loss / accum_steps
+        scaler.scale(loss).backward()
+        if (i + 1) % accum_steps == 0: scaler.unscale_(optimizer)
+        note(8); clip_grad_norm_(model.parameters(), 1.0)
+        if (i + 1) % accum_steps == 0:
+            scaler.step(optimizer); scaler.update(); optimizer.zero_grad()
+            scheduler.step()
+"""
+
+
+def test_a_gate_that_would_be_moved_into_a_shared_line_breaks_nothing():
+    _, after, _ = whole.mended(HEAD + UNFOLDED, ("safe", "unsafe"))
+    text = after.data.decode()
+    compile(text, "train.py", "exec")
+    assert [line.strip() for line in added(HEAD, text)].count("note(8)") == 1
+
+
+def test_a_statement_with_a_suite_unfolds_the_line_that_it_comes_to():
+    def unfolded(text: str, before: bool) -> str | None:
+        code = Code(text)
+        anchor = next(one for one in every(code.tree.module) if isinstance(one, cst.Expr) and code.source(one) == "b()")
+        put = layout.before if before else layout.after
+        return applied(text, [put(code, anchor, ["if c:", "    d()"])])
+
+    assert unfolded("a(); b(); e()  # why\n", True) == "a()\nif c:\n    d()\nb()\ne()  # why\n"
+    assert unfolded("if x:\n  a(); b(); e()\n", False) == "if x:\n  a()\n  b()\n  if c:\n      d()\n  e()\n"
+    assert unfolded("if x: a(); b()\nf()\n", True) == "if x:\n    a()\n    if c:\n        d()\n    b()\nf()\n"
