@@ -75,7 +75,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if isinstance(owner, Optimizer) and libraries.may_be_kept(run, owner):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
-    if isinstance(owner, (Optimizer, Scheduler)):
+    if isinstance(owner, (Optimizer, Scheduler)) and name not in ("__init__", attributes.OVERRIDDEN):
         owner = libraries.kept(run, owner, "optimizer" if isinstance(owner, Optimizer) else "scheduler")
     if isinstance(owner, Instance):
         from amplint.execution.calls import invoke

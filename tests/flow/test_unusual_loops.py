@@ -207,3 +207,58 @@ def test_a_counter_is_no_window_whatever_it_is_called():
         """
     )
     assert (loop.window, loop.divisor) == ("args.window", "args.window")
+
+
+OWN_SCHEDULE = """\
+import torch
+from accelerate import Accelerator
+from torch.optim.lr_scheduler import LRScheduler
+
+
+class Warmup(LRScheduler):
+    def __init__(self, optimizer, warmup_iters, last_iter=-1):
+        self.warmup_iters = warmup_iters
+        super().__init__(optimizer, last_iter)
+
+    def get_lr(self):
+        return [base_lr * min(1.0, self._step_count / self.warmup_iters) for base_lr in self.base_lrs]
+
+
+class Runner:
+    def __init__(self, config):
+        self.config = config
+        self.accelerator = Accelerator(gradient_accumulation_steps=config.accum_steps)
+        self.model = None
+        self.optimizer = None
+        self.scheduler: LRScheduler = None
+
+    def __enter__(self):
+        self.prepare()
+        return self
+
+    def prepare(self):
+        self.model, self.optimizer = self.accelerator.prepare(self.model, self.optimizer)
+        self.accelerator.register_for_checkpointing(self.scheduler)
+
+
+class Trainer(Runner):
+    def __init__(self, config, model):
+        super().__init__(config)
+        self.model = model
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=config.lr)
+        self.scheduler = Warmup(self.optimizer, config.warmup)
+
+    def train(self, loader):
+        for x in loader:
+            with self.accelerator.accumulate(self.model):
+                self.accelerator.backward(self.model(x).loss)
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+            if self.accelerator.sync_gradients:
+                self.scheduler.step()
+"""
+
+
+def test_a_schedule_of_the_program_s_own_is_a_schedule_whoever_may_have_prepared_it():
+    (loop,) = loops_of(OWN_SCHEDULE, "train.py")
+    assert loop.drawn == "(backward) x config.accum_steps -> step update zero_grad scheduler"
