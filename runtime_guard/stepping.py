@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.amp import GradScaler
 from torch.optim import Optimizer
 
+from amplint.protocol.checks import CHECKED
 from amplint.protocol.events import Kind
 from amplint.protocol.facts import Fact
 from amplint.protocol.precision import Precision
@@ -200,7 +201,7 @@ class Scaling(Calls):
         recorder.look()
         token: list[Moment] = []
         checked = any(state["found_inf_per_device"] for state in scaler._per_optimizer_states.values())
-        detail = {} if checked else {"refused": "yes"}
+        detail = {CHECKED: "yes" if checked else "no"}
         recorder.feed(Kind.UPDATE, scaler=recorder.scaler(scaler), token=token, detail=detail)
         return scaler, token
 

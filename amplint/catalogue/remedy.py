@@ -51,6 +51,22 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Gather:
+    """An event that has to happen once instead of several times: after another one, however often that happens."""
+
+    what: Kind
+    after: Kinds
+
+
+@dataclass(frozen=True)
+class Join:
+    """An event that has to happen under the condition of another one: of the last that is written above it."""
+
+    what: Kind
+    to: Kind
+
+
+@dataclass(frozen=True)
 class Delete:
     """An event that must not happen; `only` where it is known of it that it does what its detail calls so."""
 
@@ -170,6 +186,8 @@ class AddArgument:
 Action = (
     Insert
     | Move
+    | Gather
+    | Join
     | Delete
     | Ungate
     | Respell

@@ -46,6 +46,7 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.protocol.cadence import EPOCHS
+from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
@@ -173,7 +174,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
         _after_step(run, optimizer, at)
     elif name == "update":
         if (not args and not keywords) or "new_scale" in keywords or (owner.known and len(args) == 1):
-            run.emit(Kind.UPDATE, at, None, owner)
+            run.emit(Kind.UPDATE, at, None, owner, detail={BY_HAND: "yes"} if args or keywords else {})
     elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"{owner.key}.{name}()", Origin.DATA)

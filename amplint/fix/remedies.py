@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from amplint.catalogue.remedy import Delete, EndRegion, Hoist, Insert, Move, Remedy, Rename, Ungate
+from amplint.catalogue.remedy import Delete, EndRegion, Gather, Hoist, Insert, Join, Move, Remedy, Rename, Ungate
 from amplint.dialects.torch import TORCH
 from amplint.findings import Finding
 from amplint.fix import layout, rewriting
@@ -200,6 +200,42 @@ def _moved(stage: Stage, action: Move, moved: list[Statement]) -> Iterator[Chang
             yield [*(one[0] for one in taken if one is not None), made]
 
 
+def _gather(stage: Stage, action: Gather) -> Iterator[Changes]:
+    """Every statement of the loop that is the event taken out, and one written behind all that it has to follow."""
+    first, event = _statement(stage, action.what), stage.event(action.after)
+    anchor = stage.anchor(event, [first]) if event is not None and first is not None else None
+    if first is None or anchor is None or _nearest_loop(stage.code, anchor) is not _nearest_loop(stage.code, first):
+        return
+    gathered = [one for one in _of_kind(stage, action.what) if stage.code.source(one) == stage.code.source(first)]
+    *others, last = sorted(gathered, key=lambda one: stage.code.span(one)[0])
+    taken = layout.removed(stage.code, last)
+    gone = [layout.deleted(stage.code, layout.together(stage.code, [one])[0]) for one in others]
+    if taken is None or None in gone or any(stage.code.inside(anchor, one) for one in gathered):
+        return
+    yield [*(one for one in gone if one is not None), taken[0], layout.after(stage.code, anchor, taken[1])]
+
+
+def _join(stage: Stage, action: Join) -> Iterator[Changes]:
+    """The statement written behind the last one above it that is the other event, of the same scaler."""
+    code, joined = stage.code, _statement(stage, action.what)
+    loop = _nearest_loop(code, joined) if joined is not None else None
+    if not isinstance(joined, cst.Expr) or loop is None:
+        return
+    scaler, taken = read(action.what, joined.value).get("scaler"), layout.removed(code, joined)
+    above = [one for one in every(loop) if isinstance(one, cst.Expr) and code.span(one)[0] < code.span(joined)[0]]
+    to = [one for one in above if scaler and read(action.to, one.value).get("scaler") == scaler]
+    if to and taken is not None:
+        yield [layout.after(code, to[-1], taken[1]), taken[0]]
+
+
+def _of_kind(stage: Stage, kind: Kind) -> list[Statement]:
+    """The statements of the finding's loop that are an event of the same scaler or optimizer."""
+    loop, code = _nearest_loop(stage.code, stage.code.at(stage.site) or stage.code.tree.module), stage.code
+    calls = [node for one in stage.scene.events if one.kind is kind and (node := stage.node(one)) is not None]
+    found = [code.statement(call) for call in calls if _nearest_loop(code, call) is loop]
+    return [one for one in dict.fromkeys(found) if isinstance(one, cst.Expr)]
+
+
 def _is_commented_on(code: Code, statement: Statement) -> bool:
     """Whether a string stands above a statement, which would be left without what it comments on."""
     block = code.block(statement)
@@ -289,6 +325,8 @@ def _hoist(stage: Stage, action: Hoist) -> Iterator[Changes]:
 _DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
     Insert: _insert,
     Move: _move,
+    Gather: _gather,
+    Join: _join,
     Delete: _delete,
     Hoist: _hoist,
     Ungate: _ungate,

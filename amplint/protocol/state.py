@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from amplint.protocol.cadence import Cadence, advance_cadence
+from amplint.protocol.checks import NO_RECORDS, OF_CHECKS, Records, advance_records
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.ledger import UNKNOWN, Ledger, advance
 from amplint.protocol.total import NO_TOTAL, Total, advance_total
@@ -22,7 +23,8 @@ _NO_LEDGER, _NO_CADENCE = Ledger(), Cadence()  # frozen: all moments may share t
 class Moment:
     """An event and what was true just before it: of an optimizer (`ledger`), a scheduler (`cadence`) or a `total`.
 
-    `last` is the latest earlier event of each kind that concerned the same one, whose key is `name`.
+    `last` is the latest earlier event of each kind that concerned the same one, whose key is `name`. `records`: what
+    the scaler of the event has recorded of overflows.
     """
 
     event: Event
@@ -32,6 +34,7 @@ class Moment:
     of_scheduler: bool = False
     name: str = ""
     total: Total = NO_TOTAL
+    records: Records = NO_RECORDS
 
 
 _NO_MOMENT = Moment(Event(Kind.CREATE, Site("", 0)), _NO_LEDGER, _NO_CADENCE, {})
@@ -50,6 +53,7 @@ class State:
     totals: dict[str, Total] = field(default_factory=dict)
     last: dict[str, dict[Kind, Event]] = field(default_factory=dict)
     scalers: dict[str, str] = field(default_factory=dict)
+    records: dict[str, Records] = field(default_factory=dict)
     drives: dict[str, str | None] = field(default_factory=dict)
     made: dict[str, Event] = field(default_factory=dict)
     unknown_start: bool = False
@@ -78,9 +82,10 @@ class State:
             yield Moment(event, _NO_LEDGER, _NO_CADENCE, last, name=total, total=known)
             self.totals[total] = advance_total(known, event)
             self._remember(total, event)
+        records = self._record(event) if kind in OF_CHECKS else NO_RECORDS
         for optimizer in self._optimizers(event):
-            ledger = self.ledgers[optimizer]
-            yield with_changes(_NO_MOMENT, event=event, ledger=ledger, last=self.last[optimizer], name=optimizer)
+            ledger, last = self.ledgers[optimizer], self.last[optimizer]
+            yield with_changes(_NO_MOMENT, event=event, ledger=ledger, last=last, name=optimizer, records=records)
             self._reuse(optimizer, event)
             self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
             self._remember(optimizer, event)
@@ -93,6 +98,15 @@ class State:
                 )
             self.cadences[scheduler] = advance_cadence(self.cadences[scheduler], event)
             self._remember(scheduler, event)
+
+    def _record(self, event: Event) -> Records:
+        """What the scaler of an event had recorded before it; afterwards it is advanced, or all that it may concern."""
+        before = self.records.get(event.scaler or "", NO_RECORDS)
+        if event.kind is Kind.OPAQUE:
+            self.records = {name: advance_records(known, event) for name, known in self.records.items()}
+        elif event.scaler is not None:
+            self.records[event.scaler] = advance_records(before, event)
+        return before
 
     def amend(self, event: Event, amended: Event) -> None:
         """Puts what has become known of a past event in its place."""

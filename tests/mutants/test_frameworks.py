@@ -38,7 +38,6 @@ OF_A_FRAMEWORK = {
     "ignite: drop scaled backward": NO_STEP,
     "ignite: double scaled backward": TWICE,
     "ignite: double clip": SAME,
-    "ignite: double update": "torch raises: no inf checks were recorded since the first one",
     "lightning, manual: double backward": TWICE,
     "lightning, automatic: drop return": "Lightning leaves the batch out, and says so",
     "lightning, automatic: double return": "the second one is not reached",

@@ -56,8 +56,8 @@ needed: one scaler serves several optimizers.
 
 ## Fix
 
-Unsafe: moves `update()` behind the last step. The gradients are then divided by the scale that they carry; it
-was sometimes another one.
+Unsafe: moves `update()` behind the last step, one call in place of several. The gradients are then divided by the
+scale that they carry; it was sometimes another one.
 
 ## Source
 
@@ -66,7 +66,8 @@ was sometimes another one.
 - `torch/amp/grad_scaler.py` of torch 2.13, warning of `update`
 """
 
-from amplint.catalogue.remedy import Move, unsafe
+from amplint.catalogue.inf_checks import found_unchecked
+from amplint.catalogue.remedy import Gather, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.events import Kind
@@ -79,10 +80,10 @@ RULE = Rule(
     advice="call `scaler.update()` after the last `scaler.step()` of the iteration",
     when=(
         Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True, also=crossed_by_hand),
-        Condition(Kind.UPDATE, grads=Grads.SCALED, used=False, also=lambda moment: "refused" in moment.event.detail),
+        Condition(Kind.UPDATE, grads=Grads.SCALED, used=False, also=found_unchecked),
     ),
     place=Kind.UPDATE,
-    hides=("missing-scaler-update", "unscaled-backward", "unscale-after-step"),
+    hides=("missing-scaler-update", "unscaled-backward", "unscale-after-step", "repeated-update"),
     because=(
         (Kind.BACKWARD, "gradients are made under the old scale here"),
         (Kind.SCALER_STEP, "and stepped here, under the new one"),
@@ -90,5 +91,6 @@ RULE = Rule(
     remedy=unsafe(
         "move `scaler.update()` after the last step",
         Move(Kind.UPDATE, after=(Kind.SCALER_STEP,)),
+        Gather(Kind.UPDATE, after=(Kind.SCALER_STEP,)),
     ),
 )
