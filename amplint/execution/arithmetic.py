@@ -137,6 +137,8 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
         result = int(result)
     if isinstance(result, float):
         return Fraction(str(result))
+    if type(result) is int and result in run.model.literals:
+        return run.model.sized(result)
     tags = _tags(run, op, left, right)
     return result if not tags else Count(result, tags) if isinstance(result, int) else Quotient(result, tags)
 
@@ -199,6 +201,7 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
     if length is None or length <= 0:
         return None
     run.model.learn_length(int(length))
+    length = run.model.sized(length)
     if isinstance(left, Symbol):
         run.model.learn_counter(left.text)
     counter = number(run, left)
@@ -226,6 +229,8 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     if second is None and first is not None and node.gates and isinstance(right, Symbol):
         run.model.learn_window(text_of(right))
     if first is not None and second is not None and node.op in _COMPARISONS:
+        if node.gates and isinstance(node.right, ir.Const) and isinstance(second, int):
+            run.model.learn_length(second)  # a counter runs up to it
         answer = _COMPARISONS[node.op](first, second)
         length = next(
             (value.name for value in (left, right, *_lengths(run, left, right)) if isinstance(value, Length)), None
@@ -243,8 +248,16 @@ def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) ->
     value = number(run, other)
     if value is None or node.op not in _COMPARISONS:
         return _unknown(node, left, right)
-    answer = _COMPARISONS[node.op](number(run, left), number(run, right))
+    if type(other) is int and remainder.length.isdecimal() and int(remainder.length) in run.model.literals:
+        value = _place(other, int(remainder.length))
+    compared = _COMPARISONS[node.op]
+    answer = compared(int(remainder), value) if left is remainder else compared(value, int(remainder))
     return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed)
+
+
+def _place(written: int, length: int) -> int:
+    """A place in a window that is too long to be played as the one that the model has: those at its end stay there."""
+    return WINDOW - (length - written) if length - written < WINDOW else min(written, WINDOW - 1)
 
 
 _PLAIN = (str, bool, type(None), Public, tuple)

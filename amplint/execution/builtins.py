@@ -106,12 +106,20 @@ def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     bound = args[0] if len(args) == 1 else args[1]
     if stop is not None and first is not None:
         length = max(0, -(-(int(stop) - start) // stride))
-        symbol = Symbol(bound.name) if isinstance(bound, Length) else bound if isinstance(bound, Symbol) else None
-        return Stream(lambda index: start + index * stride, length=length, bound=symbol)
+        return Stream(lambda index: start + index * stride, length=length, bound=_bound(bound))
     if len(args) > 2 and _is_data(bound):  # slices of a batch
         return Stream(lambda index: Symbol(f"{text_of(bound)}[{index}]", Origin.DATA), window=True)
     kept = frozenset({"assumed"} if first is None else ())
     return Stream(lambda index: Count(start + index * stride, kept), bound=bound if isinstance(bound, Symbol) else None)
+
+
+def _bound(value: Value) -> Symbol | None:
+    """What a `range` of a known length ends at: a symbol, a window's length by its name, or a multiple of one."""
+    if isinstance(value, Length):
+        return Symbol(value.name, tags=value.tags)
+    if isinstance(value, Count) and value.tags == {"multiplied"}:
+        return Symbol("", tags=frozenset({"window"}))
+    return value if isinstance(value, Symbol) else None
 
 
 def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -245,7 +245,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
     plain = [param for param in takewhile(lambda param: param.star != "*", params) if not param.star]
     values = [_passed_on(run, value, at) for value in args]
     for param, value in zip(plain, values, strict=False):
-        scope.names[param.name] = counting.counted(_present(param, value), param.name)
+        scope.names[param.name] = counting.counted(run.model, _present(param, value), param.name)
     for param in params:
         _annotate(run, function, param, scope.names.get(param.name))
         if param.name in scope.names:
@@ -258,7 +258,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
             )
         elif param.name in keywords:
             value = _present(param, _passed_on(run, keywords[param.name], at))
-            scope.names[param.name] = counting.counted(value, param.name)
+            scope.names[param.name] = counting.counted(run.model, value, param.name)
         elif param.default is not None:
             scope.names[param.name] = evaluate(run, function.scope, param.default)
         else:

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from amplint.execution.counts import Count, Length, Quotient
+from amplint.execution.run import LONGEST, Model
 from amplint.execution.values import Symbol, Value, last_part
 
 _WINDOW_NAME = re.compile(
@@ -28,11 +29,17 @@ def names_epochs(name: str) -> bool:
     return bool(_EPOCHS_NAME.search(last_part(name)))
 
 
-def counted(value: Value, name: str) -> Value:
-    """A plain number as what its name says it is: the length of a window, or a number of epochs."""
-    if type(value) is not int or value < 2:
+def counted(model: Model, value: Value, name: str) -> Value:
+    """A plain number as what its name says it is: the length of a window, or a number of epochs.
+
+    Raises Again for the first window of its length that is too long to be played as it is.
+    """
+    long = isinstance(value, Length) and value.name.isdecimal()
+    if not (type(value) is int or long) or value < 2:
         return value
     if names_window(name):
+        if value > LONGEST:
+            model.learn_length(value)
         return Length(value, name)
     return Count(value, _EPOCHS) if names_epochs(name) else value
 

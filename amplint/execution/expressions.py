@@ -235,7 +235,7 @@ def _yield(run: Run, scope: Scope, node: ir.Yield) -> Value:
 
 
 _EVALUATORS: dict[type, Callable[[Run, Scope, Any], Value]] = {
-    ir.Const: lambda run, scope, node: node.value,
+    ir.Const: lambda run, scope, node: run.model.sized(node.value) if type(node.value) is int else node.value,
     ir.Text: lambda run, scope, node: Symbol(node.text[:60], Origin.OPAQUE),
     ir.Name: _name,
     ir.Attr: _attr,

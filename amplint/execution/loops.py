@@ -16,6 +16,7 @@ from amplint.execution.run import MAX_ITERATIONS, WINDOW, Run
 from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 
 EPOCHS = 2
@@ -136,6 +137,8 @@ def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
     bound = stream.bound
     if bound is None:
         return False
+    if "window" in bound.tags:
+        return True
     return text_of(bound) in run.model.windows or arithmetic.window_of(run, bound) is not None or run.in_batches > 0
 
 
@@ -184,9 +187,16 @@ def _finish(run: Run, node: ir.For, stream: Stream) -> None:
     if not node.shape.steps and _is_window(run, node, stream):
         window = arithmetic.window_of(run, stream.bound)
         name = window.name if window else text_of(stream.bound) if stream.bound is not None else ANY_LENGTH
+        name = name or _end(node.source)
         run.loop_gate = Gate(run.site(node.at), name)
     else:
         run.emit(Kind.EPOCH_END, node.at)
+
+
+def _end(source: ir.Expr) -> str:
+    """How the end of a `range` is written."""
+    ends = source.args[:2] if isinstance(source, ir.Call) else ()
+    return spelled(ends[-1]) if ends else ANY_LENGTH
 
 
 def boundary(run: Run, test: Value, node: ir.If) -> bool | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from amplint.execution.blocks import Block, Yielded
 from amplint.execution.contexts import Ranks, Region
+from amplint.execution.counts import Length
 from amplint.execution.values import Module, Optimizer, Origin, Scaler, Scheduler, Scope, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
@@ -25,6 +26,8 @@ _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
 MAX_ITERATIONS = 200
+LONGEST = MAX_ITERATIONS // 4
+"""The longest window that is played micro-step by micro-step: two of them and a tail make an epoch."""
 
 
 _PASSED = {Kind.BACKWARD: 0, Kind.STEP: 1, Kind.SCALER_STEP: 1, Kind.EPOCH_END: 2}
@@ -42,10 +45,13 @@ class Again(Exception):
 class Model:
     """The sizes that symbols are given. It only ever learns, so that restarts come to an end.
 
+    `literals`: the lengths of windows that are too long to be played as they are. Each is played as a symbol would be,
+    and keeps its spelling.
     `tail`: how many batches are left over of an epoch after its last whole window; fewer than WINDOW.
     """
 
     windows: set[str] = field(default_factory=set)
+    literals: set[int] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
     longest: int = WINDOW
     tail: int = 1
@@ -70,9 +76,16 @@ class Model:
 
     def learn_length(self, length: int) -> None:
         """Makes an epoch long enough for two windows of a literal length. Raises Again when that is new."""
-        if self.longest < length <= MAX_ITERATIONS // 4:
+        if length > LONGEST and length not in self.literals:
+            self.literals.add(length)
+            raise Again
+        if self.longest < length <= LONGEST:
             self.longest = length
             raise Again
+
+    def sized(self, number: int) -> int:
+        """A number of the program as the model plays it."""
+        return Length(WINDOW, str(number)) if number in self.literals else number
 
     def learn_no_tail(self) -> None:
         """Makes the window divide the epoch. Raises Again when that is new."""

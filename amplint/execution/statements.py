@@ -27,7 +27,7 @@ from amplint.execution import (
     totals,
 )
 from amplint.execution.expressions import evaluate
-from amplint.execution.run import Cut, Run
+from amplint.execution.run import Cut, Model, Run
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
@@ -69,13 +69,13 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
     if isinstance(value, Loss) and value.trail.born is None:
         value.trail.born = run.tick
     if isinstance(target, ir.Name):
-        scope.bind(target.name, named(value, target.name))
+        scope.bind(target.name, named(run.model, value, target.name))
     elif isinstance(target, ir.Attr):
         owner = evaluate(run, scope, target.owner)
         if target.name == "grad":
             _assign_gradient(run, owner, value, target.at)
         else:
-            attributes.write(run, owner, target.name, named(value, f"self.{target.name}"))
+            attributes.write(run, owner, target.name, named(run.model, value, f"self.{target.name}"))
     elif isinstance(target, ir.Display):
         _unpack(run, scope, target, value)
     elif isinstance(target, ir.Item):
@@ -101,10 +101,10 @@ def _is_made(value: Value) -> bool:
     return isinstance(value, Symbol) and value.text.endswith(")") and not value.offset
 
 
-def named(value: Value, name: str) -> Value:
+def named(model: Model, value: Value, name: str) -> Value:
     """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
-    if type(value) is int:
-        return counting.counted(value, name)
+    if isinstance(value, int):
+        return counting.counted(model, value, name)
     if _is_made(value) and _OWN_SCHEDULER(value.text):
         return with_changes(value, text=name, governed=True)
     if _is_made(value) or (isinstance(value, Symbol) and _COMPUTED(value.text) and _is_window(value, name)):

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from amplint.execution.counts import Length
 from amplint.flow import program as ir
 from amplint.protocol.events import Event, Site
 from amplint.protocol.precision import Precision
@@ -376,6 +377,8 @@ def text_of(value: Value) -> str:
     if isinstance(value, Condition):
         texts = [text_of(part) for part in value.parts]
         return f" {value.op} ".join(texts) if len(texts) > 1 else " ".join((value.op, *texts))
+    if isinstance(value, Length):
+        return value.name
     if isinstance(value, (str, *NUMBER)):
         return repr(value)
     return type(value).__name__.lower()
