@@ -11,17 +11,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from runtime_guard.guarding import GuardWarning, guard
     from runtime_guard.replay import assert_window_matches_full_batch
+    from runtime_guard.unchecked import NothingChecked
     from runtime_guard.violations import ProtocolViolation, Violation
 
 _HOMES = {
     "guard": "runtime_guard.guarding",
     "GuardWarning": "runtime_guard.guarding",
+    "NothingChecked": "runtime_guard.unchecked",
     "ProtocolViolation": "runtime_guard.violations",
     "Violation": "runtime_guard.violations",
     "assert_window_matches_full_batch": "runtime_guard.replay",
 }
 
-__all__ = ["GuardWarning", "ProtocolViolation", "Violation", "assert_window_matches_full_batch", "guard"]
+__all__ = [
+    "GuardWarning",
+    "NothingChecked",
+    "ProtocolViolation",
+    "Violation",
+    "assert_window_matches_full_batch",
+    "guard",
+]
 
 
 def __getattr__(name: str) -> Any:

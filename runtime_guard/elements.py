@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from runtime_guard.kept import Node, saved, taken
 from runtime_guard.late import Number, number
-from runtime_guard.loss_graph import SAME, Node, Reduction, nll_below, origin, saved, shape_of
+from runtime_guard.loss_graph import SAME, Reduction, is_of_one_number, nll_below, origin
 
 _NONE, _MEAN = 0, 1  # torch.nn._reduction: none, mean, sum
 _LOOK = 8
@@ -48,10 +49,12 @@ def elements_of(reduction: Reduction, look: bool) -> Elements:
     if kind == "AddBackward0" and (inner := nll_below(node)) is not None:
         return _of_nll(inner)
     if kind == "DivBackward1":
-        return _of_mean(saved(node, "other"), shape_of(_largest(children)))
+        return _of_mean(saved(node, "other"), _of_several(node))
     if kind.startswith(_INNER_PRODUCTS):  # a sum of products, such as of a representation and its gradient
         return Elements(mean=False)
-    shape = _reduced_shape(node, first)
+    if is_of_one_number(node):
+        return Elements(mean=False)
+    shape = _reduced_shape(node)
     if shape is None:
         return Elements(mean=None)
     reduced = saved(node, "reduction")
@@ -72,7 +75,7 @@ def elements_of(reduction: Reduction, look: bool) -> Elements:
 def _of_nll(node: Node) -> Elements:
     """A (log-)likelihood: the node counts the targets that are not ignored, or adds up their classes' weights."""
     inner = node.next_functions[0][0]
-    shape = shape_of(inner) or ()
+    shape = taken(node) or ()
     spatial = str(node.name()).startswith("NllLoss2D")
     made = saved(node, "total_weight")
     count = number(made) if isinstance(made, Tensor) and made.numel() == 1 else None
@@ -141,21 +144,29 @@ def _rows_of(child: Node | None, shape: tuple[int, ...]) -> tuple[int, bool]:
     return shape[0] if shape else 1, unreduced is not None and (len(shape) > 1 or flattened(unreduced))
 
 
-def _reduced_shape(node: Node, child: Node | None) -> tuple[int, ...] | None:
+def _reduced_shape(node: Node) -> tuple[int, ...] | None:
     sizes = saved(node, "self_sym_sizes")
     if sizes is not None:
         return tuple(int(size) for size in sizes)
-    return shape_of(child)
+    return taken(node, _operand(node) or 0)
 
 
-def _largest(nodes: list[Node]) -> Node | None:
-    """The first node below, through signs and sums, that made more than one number."""
-    node = nodes[0] if nodes else None
+def _of_several(node: Node) -> tuple[int, ...] | None:
+    """The shape of the first thing below, through signs and sums, that is more than one number."""
     for _ in range(_LOOK):
-        if node is None or prod(shape_of(node) or (1,)) > 1:
-            return node
-        node = next((child for child, _ in node.next_functions if child is not None), None)
+        operand = _operand(node)
+        if operand is None:
+            return None
+        shape = taken(node, operand)
+        if prod(shape or (1,)) > 1:
+            return shape
+        node = node.next_functions[operand][0]
     return None
+
+
+def _operand(node: Node) -> int | None:
+    """The first operand of a node that has a graph of its own."""
+    return next((at for at, (child, _) in enumerate(node.next_functions) if child is not None), None)
 
 
 def _mask(child: Node | None, size: float) -> Tensor | None:
@@ -195,7 +206,7 @@ def flattened(node: Node | None) -> bool:
         if node is None:
             return False
         below = node.next_functions[0][0] if node.next_functions else None
-        shape = shape_of(below)
+        shape = taken(node)
         if str(node.name()).startswith(("View", "UnsafeView", "ReshapeAlias")) and shape is not None and len(shape) > 2:
             return True
         if str(node.name()) not in SAME and not str(node.name()).startswith(("LogSoftmax", "NllLoss")):

@@ -17,6 +17,7 @@ from runtime_guard.recorder import Recorder
 from runtime_guard.report.document import document
 from runtime_guard.report.terminal import summary
 from runtime_guard.roles import inner_schedule
+from runtime_guard.unchecked import NothingChecked, unfollowed, why_unchecked
 from runtime_guard.violations import ProtocolViolation, Violation, Violations
 
 
@@ -33,9 +34,13 @@ class guard:
 
     Everything of the process is listened to; the objects that are given are known from the start, and
     `accumulation_steps` says how many micro-steps a window is meant to have. Modes: `raise` raises ProtocolViolation at
-    the call that proves an error, and at the end of the block for what is known only then; `warn` warns at the place;
-    `record` keeps silent. The environment variable `RUNTIME_GUARD` decides the mode where it is set.
+    the call that proves an error, and at the end of the block for what is known only then, and NothingChecked there if
+    nothing could be checked; `warn` warns at the place; `record` keeps silent. The environment variable `RUNTIME_GUARD`
+    decides the mode where it is set.
     """
+
+    whole = True
+    """Whether it sees all of the run, so that it is for this guard to say that nothing was checked."""
 
     def __init__(
         self,
@@ -67,7 +72,7 @@ class guard:
             self.recorder, self._verdict, self._pending, self._admit, self._failed, stop_after_windows is not None
         )
         self._given = {"optimizer": optimizer, "scaler": scaler, "scheduler": scheduler}
-        self._ended = False
+        self.off: dict[str, None] = {}
 
     @property
     def violations(self) -> list[Violation]:
@@ -79,6 +84,12 @@ class guard:
     def rules(self) -> list[str]:
         """The rules that may speak in this run."""
         return [name for name, rule in RULES.items() if self._choice.speaks(rule, "")]
+
+    @property
+    def unchecked(self) -> str | None:
+        """Why nothing is proven by this run, if nothing is; in one sentence."""
+        tally = self.recorder.tally
+        return why_unchecked(list(self.off), unfollowed(tally), tally.windows, tally.steps)
 
     def report(self) -> dict[str, Any]:
         """Everything that was seen, as the JSON report has it."""
@@ -107,6 +118,13 @@ class guard:
             shield.run(self.recorder.end)
             shield.run(self.recorder.compare)
             self._verdict()
+            if self.whole and self.mode == "raise":
+                self.demand()
+
+    def demand(self) -> None:
+        """Raises NothingChecked if nothing could be checked."""
+        if (why := self.unchecked) is not None:
+            raise NothingChecked(why)
 
     def leave_to_child(self) -> list[Any]:
         """In a process that was forked: everything is put back. The optimizers that are known so far."""
@@ -156,5 +174,5 @@ class guard:
     def _failed(self, name: str, error: Exception) -> None:
         """Says that a part of the guard has failed. Not a warning: those may be errors, and would end the run."""
         said = f"{name} failed in the guard and is switched off: {type(error).__name__}: {error}"
-        self.recorder.course.counted.not_covered[said] = None
+        self.off[said] = self.recorder.course.counted.not_covered[said] = None
         sys.stderr.write(f"runtime_guard: {said}; the run goes on\n")

@@ -136,8 +136,12 @@ class Hooks:
 
     def listen(self, owner: Any, name: str, listener: Listener) -> None:
         """Replaces a function that `owner` itself defines by one that is listened to."""
+        self.replace(owner, name, lambda original: _heard(original, listener))
+
+    def replace(self, owner: Any, name: str, made_of: Callable[[Any], Any]) -> None:
+        """Replaces what `owner` itself defines by what is made of it."""
         original = vars(owner)[name]
-        setattr(owner, name, _heard(original, listener))
+        setattr(owner, name, made_of(original))
         self._undo.append(partial(setattr, owner, name, original))
 
     def listen_inside(self, wrapper: Any, listener: Listener) -> None:
@@ -177,8 +181,14 @@ def _heard(original: Callable[..., Any], listener: Listener) -> Callable[..., An
     return around(original, before, after, abandon, _tracer, quiet, listener.lane, listener)
 
 
-_tracer: Callable[[], object] | None = getattr(eval_frame, "get_eval_frame_callback", None)
-"""What is tracing now, if anything."""
+def _asked_tracer() -> Callable[[], object] | None:
+    """What says who is tracing now. torch 2.4 has no such function; that of 2.6 hands out a reference that it does not
+    own, so that None, or the tracer itself, loses one at each call (measured; 2.8 and 2.13 do not)."""
+    release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    return getattr(eval_frame, "get_eval_frame_callback", None) if release >= (2, 8) else None
+
+
+_tracer = _asked_tracer()
 
 
 def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@
 | weight averages | the loaded classes that are known to keep one |
 | other processes | the forward of `DistributedDataParallel`, and `torch.distributed.destroy_process_group` |
 | end of an epoch | `_BaseDataLoaderIter.__next__`, when it raises StopIteration |
+| hooks of saved tensors | what takes them, where torch does not say which saved tensor has one (`kept`) |
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from runtime_guard.backward import Backward
 from runtime_guard.checkpoints import Checkpoints
 from runtime_guard.epochs import Epochs
 from runtime_guard.hooks import Failed, Hooks, Listener, Shield, defining
+from runtime_guard.kept import TAKING_HOOKS, TELLS_HOOKS, shy
 from runtime_guard.lane import Lane
 from runtime_guard.recorder import Recorder
 from runtime_guard.rhythm import Again, Rhythm
@@ -71,6 +73,8 @@ class Listening:
 
     def begin(self) -> None:
         """Listens at every place."""
+        for owner, name in () if TELLS_HOOKS else TAKING_HOOKS:
+            self._hooks.replace(owner, name, shy)
         self._to_backward()
         self._to_scalers()
         self._to_optimizers()

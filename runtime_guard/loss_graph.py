@@ -6,7 +6,11 @@ reductions. It never looks at a tensor of a device: a factor that is there is no
 
 Read on torch 2.13: a number of Python that meets a tensor is kept by `MulBackward0`/`DivBackward0` as a CPU tensor in
 `_saved_other`; `MulBackward1`/`DivBackward1` (a C++ scalar) come from within criteria, such as label smoothing.
-Nothing is read from a saved tensor that has an unpack hook (checkpointing, offloading): reading would recompute it.
+
+An edge of the graph names a node and which of its results is meant: only of functions in Python that matters. Two of
+torch's own pass on what they take, result by result: `_DDPSink`, through which `DistributedDataParallel` hands out what
+its module has returned (with `find_unused_parameters` or a static graph), and `BackwardHookFunction` around a module
+that has full backward hooks (torch 2.4 and 2.13). What a user's function makes of a single number is not known.
 """
 
 from __future__ import annotations
@@ -14,12 +18,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
+from torch.autograd.function import BackwardCFunction
+from torch.nn.modules._functions import BackwardHookFunction
+from torch.nn.parallel.distributed import _DDPSink
 
-Node = Any
-Shape = tuple[int, ...]
+from runtime_guard.kept import Node, constant, shape_of, taken
+
+Edge = tuple[Node, int]
 
 MAX_NODES = 256
 NODES_OF_A_GRAPH = 20_000
@@ -48,6 +56,7 @@ CHAINS = SAME - {f"{name}Backward{number}" for name in ("Slice", "Select") for n
 _SCALAR_PARTS = frozenset({"MulBackward1", "DivBackward1"})
 _ONE_BY_ONE = frozenset(f"{name}Backward0" for name in ("Mul", "Div", "Add", "Sub", "Rsub", "Neg"))
 _LOOK = 16
+_NOTHING: Edge = (None, 0)
 
 
 class Path(NamedTuple):
@@ -105,14 +114,18 @@ class Found:
 def reductions_of(tensors: Sequence[Tensor]) -> Found:
     """The reductions below some losses, as far as the walk goes."""
     found = Found({})
-    roots = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
-    waiting = [(root, Path()) for root in roots]
+    roots = [tensor for tensor in tensors if tensor.grad_fn is not None]
+    for root in roots:
+        if root.numel() != 1:
+            _add(found, root.grad_fn, Path())
+    waiting: list[tuple[Edge, Path]] = [((root.grad_fn, root.output_nr), Path()) for root in roots if root.numel() == 1]
     branched = len(roots) > 1
     for _ in range(MAX_NODES):
         if not waiting:
             break
-        node, path = waiting.pop()
-        below = None if _scalar(node) is False else list(_below(node, path, found))
+        edge, path = waiting.pop()
+        node = edge[0]
+        below = None if _single(edge) is False else list(_below(edge, path, found))
         if not below:
             _add(found, node, path)
             continue
@@ -146,33 +159,53 @@ def _named(node: Node) -> str:
     return CRITERIA.get(name, name.rstrip("0123456789").removesuffix("Backward"))
 
 
-def _below(node: Node, path: Path, found: Found) -> Iterator[tuple[Node, Path]]:
+def _below(edge: Edge, path: Path, found: Found) -> Iterator[tuple[Edge, Path]]:
     """The places below a node of single numbers; none at a reduction, or at what is not linear."""
+    node, output = edge
+    if passes_on(node):
+        yield from _given(node.next_functions[output], lambda: path)
+        return
     name = str(node.name())
-    children = [child for child, _ in node.next_functions]
-    if name in CRITERIA or _is_one_criterion(node) or any(_scalar(child) is False for child in children if child):
+    if name in CRITERIA or _is_one_criterion(node) or _takes_several(node):
         if name in _STACKS or name in _MEANS | _SUMS:
             yield from _of_stack(node, name, path)
         return
     scaled, scale = scale_at(node) if name == "MulBackward0" else (False, None)
     if scaled:
-        found.scale, found.below_scale = scale, children[0]
-        yield from _given(children[0], path.through_scale)
+        found.scale, found.below_scale = scale, node.next_functions[0][0]
+        yield from _given(node.next_functions[0], path.through_scale)
     else:
-        yield from _arithmetic(node, name, children, path)
+        yield from _arithmetic(node, name, path)
 
 
-def _of_stack(node: Node, name: str, path: Path) -> Iterator[tuple[Node, Path]]:
+def passes_on(node: Node) -> bool:
+    """Whether each result of a function in Python is what it took at the same place."""
+    return getattr(node, "_forward_cls", None) in (_DDPSink, BackwardHookFunction)
+
+
+def is_of_one_number(node: Node) -> bool:
+    """Whether a function in Python has made something of single numbers only, as far as the graph says: that is no
+    criterion."""
+    return isinstance(node, BackwardCFunction) and not _takes_several(node)
+
+
+def _takes_several(node: Node) -> bool:
+    """Whether a node is known to have taken more than single numbers."""
+    shapes = (taken(node, operand) for operand in range(len(node.next_functions)))
+    return any(prod(shape) != 1 for shape in shapes if shape is not None)
+
+
+def _of_stack(node: Node, name: str, path: Path) -> Iterator[tuple[Edge, Path]]:
     """The losses that were stacked and then averaged or added, each perhaps with a weight of its own."""
     stack = node if name in _STACKS else origin(node.next_functions[0][0], _stacked)
     if stack is None:
         return
-    losses = [child for child, _ in stack.next_functions if child is not None]
-    if stack is not node and prod(shape_of(node.next_functions[0][0]) or (0,)) != len(stack.next_functions):
+    losses = [edge for edge in stack.next_functions if edge[0] is not None]
+    if stack is not node and prod(taken(node) or (0,)) != len(stack.next_functions):
         return  # they were spread over more elements
     inner = path.times(1 / len(losses)) if name in _MEANS and losses else path
     weighed = stack is not node and origin(node.next_functions[0][0], _stacked, weighed=False) is None
-    yield from ((child, inner.times(None) if weighed else inner) for child in losses)
+    yield from ((edge, inner.times(None) if weighed else inner) for edge in losses)
 
 
 def origin(node: Node | None, sought: Callable[[Node], bool], weighed: bool = True) -> Node | None:
@@ -188,8 +221,8 @@ def origin(node: Node | None, sought: Callable[[Node], bool], weighed: bool = Tr
     return None
 
 
-def _arithmetic(node: Node, name: str, children: list[Node], path: Path) -> Iterator[tuple[Node, Path]]:
-    first, second = (*children, None, None)[:2]
+def _arithmetic(node: Node, name: str, path: Path) -> Iterator[tuple[Edge, Path]]:
+    first, second = (*node.next_functions, _NOTHING, _NOTHING)[:2]
     if name in ("MulBackward0", "MulBackward1"):
         yield from _given(first, lambda: path.times(constant(node, "other")))
         yield from _given(second, lambda: path.times(constant(node, "self")))
@@ -204,20 +237,20 @@ def _arithmetic(node: Node, name: str, children: list[Node], path: Path) -> Iter
         yield from _given(first, lambda: path.times(-1.0))
     elif name in CHAINS:
         yield from _given(first, lambda: path)
-    elif name in _MEANS | _SUMS and prod(shape_of(first) or (0,)) == 1:
+    elif name in _MEANS | _SUMS and prod(taken(node) or (0,)) == 1:
         yield from _given(first, lambda: path)
 
 
-def _given(node: Node | None, path: Callable[[], Path]) -> Iterator[tuple[Node, Path]]:
-    if node is not None:
-        yield node, path()
+def _given(edge: Edge, path: Callable[[], Path]) -> Iterator[tuple[Edge, Path]]:
+    if edge[0] is not None:
+        yield edge, path()
 
 
 def _stacked(node: Node) -> bool:
     """Whether a vector was made of single losses by `torch.stack` or `torch.cat`."""
     if str(node.name()) not in _STACKS:
         return False
-    return all(_scalar(child) is not False for child, _ in node.next_functions if child is not None)
+    return all(_single(edge) is not False for edge in node.next_functions)
 
 
 def _is_one_criterion(node: Node) -> bool:
@@ -238,45 +271,10 @@ def nll_below(node: Node) -> Node | None:
     return None
 
 
-def shape_of(node: Node | None, output: int = 0) -> Shape | None:
-    """The shape of what a node made; None when the graph does not say."""
-    if node is None:
-        return None
-    if hasattr(node, "variable"):
-        return tuple(node.variable.shape)
-    made = node._input_metadata
-    return tuple(int(size) for size in made[output].shape) if output < len(made) else None
-
-
-def _scalar(node: Node | None) -> bool | None:
-    """Whether a node made a single number; None when the graph does not say."""
-    if node is None:
-        return None
-    if hasattr(node, "variable"):
-        return bool(node.variable.numel() == 1)
-    made = node._input_metadata
-    return all(size == 1 for size in made[0].shape) if made else None
-
-
-def saved(node: Node, name: str) -> Any:
-    """A value that a node keeps for its backward; None if it keeps none, or reading would recompute it."""
-    raw = getattr(node, f"_raw_saved_{name}", None)
-    if raw is not None and getattr(raw, "unpack_hook", None) is not None:
-        return None
-    try:
-        return getattr(node, f"_saved_{name}", None)
-    except RuntimeError:  # freed, or changed in place since: torch says so itself when backward needs it
-        return None
-
-
-def constant(node: Node, name: str) -> float | None:
-    """A number that the code multiplied or divided by, if the host knows it."""
-    value = saved(node, name)
-    if isinstance(value, (int, float)):
-        return float(value)
-    if not isinstance(value, Tensor) or value.numel() != 1 or value.device.type != "cpu" or value.is_complex():
-        return None
-    return float(value.detach())
+def _single(edge: Edge) -> bool | None:
+    """Whether what an edge leads to is a single number; None when the graph does not say."""
+    shape = shape_of(*edge)
+    return None if shape is None else prod(shape) == 1
 
 
 def mark_scale(tensor: Tensor, scale: float | None) -> None:

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from amplint.protocol.events import Kind
-from runtime_guard.loss_graph import NODES_OF_A_GRAPH, constant, saved, scale_at
+from runtime_guard.kept import constant, saved
+from runtime_guard.loss_graph import NODES_OF_A_GRAPH, scale_at
 from runtime_guard.recorder import Recorder, Stack
 from runtime_guard.scaled import metadata_of, scaler_of
 

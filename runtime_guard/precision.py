@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from amplint.protocol.precision import LOWER, Precision
+from runtime_guard.kept import dtypes_of
 from runtime_guard.roles import parameters_of
 
 _DTYPES = {torch.float16: Precision.FLOAT16, torch.bfloat16: Precision.BFLOAT16, torch.float32: Precision.OFF}
@@ -97,10 +98,12 @@ def _of_graph(roots: Sequence[Tensor]) -> Precision:
     hidden = not waiting
     while waiting:
         node: Any = waiting.popleft()
-        found = {_DTYPES.get(part.dtype, Precision.UNKNOWN) for part in node._input_metadata} & LOWER
+        dtypes = dtypes_of(node)
+        found = {_DTYPES.get(one, Precision.UNKNOWN) for one in dtypes or ()} & LOWER
         if found:
             return Precision.LOWERED if len(found) > 1 else found.pop()
-        hidden = hidden or isinstance(node, BackwardCFunction) or "Cpp" in node.name() or len(seen) > _NODES
+        closed = dtypes is None or isinstance(node, BackwardCFunction) or "Cpp" in node.name()
+        hidden = hidden or closed or len(seen) > _NODES
         fresh = {inner for inner, _ in node.next_functions if inner is not None} - seen
         if len(seen) <= _NODES:
             seen |= fresh

@@ -4,6 +4,9 @@ Loading this file imports neither torch nor anything else of this package: it is
 environment where the package is installed. In mode `raise` a violation fails the test that ran into it; in the others
 a summary names the violations of each test. A test that asks for the fixture is guarded in any case, in mode `raise`
 unless the option says otherwise. The environment variable `RUNTIME_GUARD` has the last word on the mode, as always.
+
+In mode `raise` a guard that is off, or that cannot follow what is stepped, fails the test; so does a test that asks for
+the fixture and steps no optimizer. Of all other tests together at least one must step an optimizer.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 MODES = ("raise", "warn", "record")
 PROPERTY = "runtime_guard"
+STEPS = "runtime_guard_steps"
 _KEY = pytest.StashKey["Guard"]()
 
 
@@ -69,20 +73,43 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     guarded = item.stash.get(_KEY, None)
     if guarded is None and (mode is None or not _torch_is_here()):
         return (yield)
-    guarded = guarded or _new(mode)
+    if guarded is None:
+        guarded = _new(mode)
+        guarded.whole = False  # most tests train nothing
     try:
         with guarded:
-            return (yield)
+            result = yield
     finally:
+        item.user_properties += [(PROPERTY, f"off: {reason}") for reason in guarded.off]
         item.user_properties += [(PROPERTY, one.text()) for one in guarded.violations]
+        if guarded.mode == "raise":
+            item.user_properties.append((STEPS, guarded.recorder.tally.steps))
+    if guarded.mode == "raise" and guarded.recorder.tally.steps + len(guarded.off):
+        guarded.demand()
+    return result
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails a session in which every test was guarded and no optimizer was seen to step."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not session.exitstatus and _idle(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _idle(reporter: pytest.TerminalReporter) -> bool:
+    """Whether tests were guarded in mode `raise`, and none of them has stepped an optimizer."""
+    steps = [count for report in _outcomes(reporter) for name, count in report.user_properties if name == STEPS]
+    return bool(steps) and not any(steps)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The violations of each test, for the modes in which they do not fail it."""
-    found = list(_found(terminalreporter))
-    if not found:
+    found, idle = list(_found(terminalreporter)), _idle(terminalreporter)
+    if not found and not idle:
         return
     terminalreporter.section("runtime_guard")
+    if idle:
+        terminalreporter.write_line("nothing was checked: no test has stepped an optimizer", red=True)
     for test, texts in found:
         terminalreporter.write_line(test, bold=True)
         for text in texts:
@@ -92,9 +119,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _found(reporter: pytest.TerminalReporter) -> Iterator[tuple[str, list[str]]]:
     """Every test with violations, by name; those of a test that was run again are named once."""
     told: dict[str, list[str]] = {}
-    for outcome in ("passed", "failed", "xfailed", "xpassed"):
-        for report in reporter.stats.get(outcome, ()):
-            texts = [str(value) for name, value in getattr(report, "user_properties", ()) if name == PROPERTY]
-            if report.when == "call" and texts:
-                told[report.nodeid] = texts
+    for report in _outcomes(reporter):
+        texts = [str(value) for name, value in report.user_properties if name == PROPERTY]
+        if texts:
+            told[report.nodeid] = texts
     return iter(sorted(told.items()))
+
+
+def _outcomes(reporter: pytest.TerminalReporter) -> Iterator[pytest.TestReport]:
+    """The reports of all calls of tests."""
+    for outcome in ("passed", "failed", "xfailed", "xpassed"):
+        yield from (one for one in reporter.stats.get(outcome, ()) if getattr(one, "when", None) == "call")

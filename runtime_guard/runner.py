@@ -1,7 +1,7 @@
 """Runs a script or module as `python` would, under the guard, and reports whatever happens.
 
-Exit status: the script's own; 1 in mode `raise` after an error; what `--exit-code` says after an error if the script
-itself did not fail; 2 for arguments that cannot be used.
+Exit status: the script's own; 1 in mode `raise` after an error, and where nothing could be checked; what `--exit-code`
+says after an error if the script itself did not fail; 2 for arguments that cannot be used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -35,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int | str | None:
     parser = _parser()
     own, is_module, target = _split(parser, list(sys.argv[1:] if arguments is None else arguments))
     options = parser.parse_args(own)
+    if options.version:
+        sys.stdout.write(f"runtime_guard {_release('amplint')} (torch {_release('torch')})\n")
+        return 0
     options.target = target[0] if target else None
     if not target:
         parser.error("a SCRIPT or -m MODULE is needed")
@@ -64,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Runs a PyTorch training script and says what is wrong with its steps, and what is right.",
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="store_true", help="print the versions of the guard and of torch")
     parser.add_argument("--mode", choices=MODES, help="at an error: raise, warn (default) or only record it")
     parser.add_argument("--report", metavar="FILE", help="write the report as JSON")
     parser.add_argument("--html", metavar="FILE", help="write the report as one self-contained page")
@@ -85,9 +90,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _release(name: str) -> str:
+    """The version of a package; `(not installed)` for one that is not there, or a checkout."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
 def _split(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[list[str], bool, list[str]]:
     """The guard's own arguments, whether `-m` follows them, and what is to be run with its arguments."""
-    flags = {"-h", "--help", "-q", "--quiet", "--lint"}
+    flags = {"-h", "--help", "--version", "-q", "--quiet", "--lint"}
     at = 0
     while at < len(arguments):
         one = arguments[at]
@@ -118,6 +131,7 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
         os.environ["RUNTIME_GUARD"] = options.mode
     asked = {name: getattr(options, name) for name in ("accumulation_steps", "select", "ignore", "probe_every")}
     made = guard(**asked, stop_after_windows=options.stop_after_windows)
+    made.whole = False  # children may have trained
     parts = tempfile.TemporaryDirectory(prefix="runtime_guard-", ignore_cleanup_errors=True)
     report: dict[str, Any] = {}
     status: int | str | None = 0
@@ -140,7 +154,12 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
         with parts:
             report.update(_report(made, options, spawned.collected(parts.name)))
     errors = any(one["severity"] == "error" for one in report["violations"])
-    return _of_errors(options, made.mode, status) if errors and (not own or not status) else status
+    if errors:
+        return _of_errors(options, made.mode, status) if not own or not status else status
+    if status or made.mode != "raise" or report["unchecked"] is None:
+        return status
+    sys.stderr.write(f"runtime_guard: {report['unchecked']}\n")
+    return 1
 
 
 def _of_errors(options: argparse.Namespace, mode: str, status: int | str | None) -> int | str | None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runtime_guard.report.reached import joined_files
+from runtime_guard.unchecked import of_report
 
 if TYPE_CHECKING:
     from runtime_guard.guarding import guard
@@ -80,6 +81,7 @@ def begin(known: Sequence[Any] = ()) -> None:
         """Leaves a mark with the first backward: of a child that trains, somebody expects a report."""
 
         told = False
+        whole = False
 
         def _admit(self) -> None:
             if not self.told:
@@ -93,7 +95,7 @@ def begin(known: Sequence[Any] = ()) -> None:
     def write() -> None:
         listening.__exit__(None, None, None)
         report = listening.report()
-        if report["windows"]["count"] or report["violations"]:
+        if report["steps"] or report["violations"] or report["off"]:
             part = {**_ranked(report), "summary": listening.summary()}
             begun.with_suffix(".json").write_text(json.dumps(part, default=str), encoding="utf-8")
         begun.unlink(missing_ok=True)
@@ -128,7 +130,11 @@ def joined(report: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dic
     result["windows"] = _windows([one["windows"] for one in every if one.get("windows")])
     for name in ("optimizers", "scalers", "schedulers", "timeline", "confirmed"):
         result[name] = [entry for one in every for entry in one.get(name) or ()]
+    for name in ("off", "unfollowed"):
+        result[name] = list(dict.fromkeys(str(entry) for one in every for entry in one.get(name) or ()))
     result["not_covered"] = list(dict.fromkeys(str(entry) for one in every for entry in one.get("not_covered") or ()))
+    result["steps"] = sum(one.get("steps") or 0 for one in every)
+    result["unchecked"] = of_report(result)
     result["files"] = joined_files(every)
     curves: dict[str, dict[str, Any]] = {}
     for number, one in enumerate(every):

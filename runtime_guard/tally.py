@@ -16,7 +16,8 @@ class Tally:
     """Counts over the whole run; `lengths` maps the micro-steps of a window to the number of such windows.
 
     `weights` are the sums of loss weights of the windows in which they are known: lowest, highest, how many; in
-    `unread` of these they were not looked at, because they have been the same for long.
+    `unread` of these they were not looked at, because they have been the same for long. `followed`, `unfollowed`: by
+    optimizer, the steps on gradients that a backward pass has left, and those on gradients of unknown origin.
     """
 
     events: int = 0
@@ -29,6 +30,9 @@ class Tally:
     schedulers: dict[str, tuple[str, int]] = field(default_factory=dict)
     not_covered: dict[str, None] = field(default_factory=dict)
     unscales: int = 0
+    steps: int = 0
+    followed: Counter[str] = field(default_factory=Counter)
+    unfollowed: Counter[str] = field(default_factory=Counter)
     unread: int = 0
 
     def count(self, event: Event, moments: Sequence[Moment], state: State) -> None:
@@ -38,13 +42,19 @@ class Tally:
         if kind is Kind.UNSCALE:
             self.unscales += 1
         elif kind in STEPS and event.scheduler is None and moments:
-            self._window(moments[0].ledger.window)
+            self._step(event, moments[0].ledger.window)
         elif kind is Kind.CLIP and event.optimizer is not None:
             self.clips[state.ledgers[event.optimizer].grads.value] += 1
 
+    def _step(self, event: Event, window: Window) -> None:
+        self.steps += 1
+        if window.micro_steps:
+            self.followed[event.optimizer or ""] += 1
+            self._window(window)
+        elif "unfollowed" in event.detail:
+            self.unfollowed[event.optimizer or ""] += 1
+
     def _window(self, window: Window) -> None:
-        if window.micro_steps == 0:
-            return
         self.windows += 1
         self.lengths[window.micro_steps] += 1
         if (highest := weight_of(window)) is not None:

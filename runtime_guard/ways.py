@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from runtime_guard.elements import Elements, elements_of, flattened
+from runtime_guard.kept import TELLS_HOOKS, Node, hidden, quietly
 from runtime_guard.late import Number
-from runtime_guard.loss_graph import CHAINS, CRITERIA, SCALE, Node, Path, Reduction
+from runtime_guard.loss_graph import CHAINS, CRITERIA, SCALE, Path, Reduction
 from runtime_guard.terms import Term
 
 MOST_STEPS = 12
@@ -93,7 +94,10 @@ class Way:
     def loss(self, root: Tensor, start: float) -> Loss | None:
         """The numbers of a loss; None if it is another kind of loss, or keeps a number to itself."""
         try:
-            return self._loss(root, start)
+            if TELLS_HOOKS:
+                return self._loss(root, start)
+            with quietly:
+                return self._loss(root, start)
         except RuntimeError:  # its graph is freed: torch says so itself when it is back-propagated again
             return None
 
@@ -190,7 +194,7 @@ def _number_at(node: Node, step: _Step) -> float | None:
     if step.scale or step.raw is None or step.read is None:
         scale: float | None = node.metadata.get(SCALE)
         return scale
-    if (step.apply is Path.times and SCALE in node.metadata) or step.raw(node).unpack_hook is not None:
+    if (step.apply is Path.times and SCALE in node.metadata) or hidden(step.raw(node)):
         return None
     value = step.read(node)
     if type(value) is float or type(value) is int:
@@ -204,7 +208,7 @@ def _elements_at(node: Node) -> Counted | Elements | None:
     """What a criterion has counted; None if that is hidden."""
     if not _is_nll(type(node)):
         return elements_of(Reduction(node, "", Path()), look=True)
-    if node._raw_saved_total_weight.unpack_hook is not None or node._saved_weight is not None:
+    if hidden(node._raw_saved_total_weight) or node._saved_weight is not None:
         return None
     reduction, counted, target = node._saved_reduction, node._saved_total_weight, node._saved_target
     if not reduction or not counted.is_cpu or counted.numel() != 1:

@@ -11,6 +11,7 @@ from amplint.protocol.events import Site
 from runtime_guard import measured
 from runtime_guard.report.reached import reached
 from runtime_guard.report.terminal import confirmed
+from runtime_guard.unchecked import unfollowed, why_unchecked
 from runtime_guard.violations import Violation
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def document(of: guard) -> dict[str, Any]:
     """Everything that was seen, as plain values."""
     recorder, tally = of.recorder, of.recorder.tally
     recorder.ranks.look()
+    off, loose = list(of.off), unfollowed(tally)
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
@@ -34,15 +36,19 @@ def document(of: guard) -> dict[str, Any]:
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
     return {
         "schema": SCHEMA,
+        "off": off,
+        "unchecked": why_unchecked(off, loose, tally.windows, tally.steps),
         "torch": torch.__version__,
         "world_size": recorder.ranks.world_size,
         "mode": of.mode,
         "violations": [_violation(one, functions, recorder.ranks.rank) for one in of.violations],
+        "steps": tally.steps,
         "windows": counted,
         "optimizers": numbers.get("optimizers", [{"name": name} for name in tally.optimizers.values()]),
         "scalers": numbers.get("scalers", []),
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
-        "not_covered": list(dict.fromkeys([*tally.not_covered, *numbers.get("not_covered", ()), *unheard])),
+        "unfollowed": loose,
+        "not_covered": list(dict.fromkeys([*loose, *tally.not_covered, *numbers.get("not_covered", ()), *unheard])),
         "rules": of.rules,
         "files": reached(recorder.sites.code_of),
         "confirmed": confirmed(of, of.violations),

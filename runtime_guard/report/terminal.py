@@ -15,13 +15,21 @@ if TYPE_CHECKING:
 def summary(of: guard, report: dict[str, Any]) -> str:
     """The whole summary; ends with a newline."""
     found = of.violations
-    lines = [line for one in found for line in _told(one)]
+    lines = [f"off: {reason}" for reason in report["off"]]
+    lines += [line for one in found for line in _told(one)]
     lines += ["confirmed: " + line if not index else f"  {line}" for index, line in enumerate(report["confirmed"])]
-    lines += [] if report["confirmed"] else ["no optimizer step was seen: nothing is confirmed"]
-    not_covered = report["not_covered"]
+    lines += [] if report["confirmed"] else [f"nothing is confirmed: {_missing(report)}"]
+    not_covered = [reason for reason in report["not_covered"] if reason not in report["off"]]
     if not_covered:
         lines += ["not covered:", *(f"  {reason}" for reason in not_covered)]
     return "\n".join(["runtime_guard", *lines]) + "\n"
+
+
+def _missing(report: dict[str, Any]) -> str:
+    steps = report["steps"]
+    if not steps:
+        return "no optimizer step was seen"
+    return f"before none of the {steps} optimizer steps was a backward pass seen to leave its gradients"
 
 
 def _told(one: Violation) -> list[str]:

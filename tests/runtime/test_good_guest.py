@@ -152,14 +152,21 @@ def test_a_listener_that_fails_is_switched_off_and_says_so_once(monkeypatch, cap
     assert any("zero_grad failed" in reason for reason in found.report()["not_covered"])
 
 
-def test_torch_still_names_the_line_of_the_user():
+def warned():
+    """The files that torch names in its warnings: the user's, where it warns with a stack level (not in torch 2.6)."""
     _, optimizer, _, _ = parts()
-    with guard(mode="record"), warnings.catch_warnings(record=True) as seen:
+    with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         scheduler = StepLR(optimizer, 2)
         scheduler.step()
         torch.amp.GradScaler("cuda") if not torch.cuda.is_available() else None
-    assert {warning.filename for warning in seen} == {__file__}
+    return [warning.filename for warning in seen]
+
+
+def test_torch_still_names_the_line_of_the_user():
+    with guard(mode="record"):
+        found = warned()
+    assert found == warned() != []
 
 
 def test_a_step_that_raises_does_not_confuse_the_guard():
