@@ -51,3 +51,43 @@ def test_an_interrupt_ends_the_processes_at_once(project, write):
         if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)
             run.wait()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the processes of a session are read from /proc")
+def test_the_processes_end_with_a_main_process_that_is_killed(project, write):
+    """Neither those that work nor those that wait for work outlive it."""
+    write(FILES)
+    code = "import sys; from tests.command_line.planted import waiting; from amplint.cli import main; "
+    code += "sys.exit(main(['--jobs', '2', '--no-cache', '-q'], waiting))"
+    search = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    run = subprocess.Popen(
+        [sys.executable, "-c", code], start_new_session=True, env={**os.environ, "PYTHONPATH": search}
+    )
+    try:
+        while not (project / "begun").exists():
+            assert run.poll() is None
+            time.sleep(0.05)
+        assert len(session(run.pid)) > 2  # the main process, the server that forks, and the workers
+        run.kill()
+        run.wait()
+        end = time.monotonic() + 60
+        while session(run.pid) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert session(run.pid) == []
+    finally:
+        for number in session(run.pid):
+            os.kill(number, signal.SIGKILL)
+        run.wait()
+
+
+def session(leader):
+    """The processes of a session that are no corpses."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, owner = path.read_text().rpartition(")")[2].split()[:4]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(owner) == leader and state != "Z":
+            found.append(int(path.parent.name))
+    return found
