@@ -171,7 +171,9 @@ def _run_function(
     name = node.name if isinstance(node, ir.Function) else "lambda"
     symbols.hand_over_if_lost(run, node, args, keywords, at)
     if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
-        return _not_run(run, name, args, keywords, at)
+        silent = isinstance(node, ir.Function) and node.silent and not node.decorators
+        found = _not_run(run, name, args, keywords, at)
+        return found if not silent else None
     scope = bind(run, function, args, keywords, at, instance)
     run.executed.add(id(node))
     depth = len(run.gates)

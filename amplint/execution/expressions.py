@@ -8,7 +8,7 @@ from typing import Any
 from amplint.execution import arithmetic, attributes, builtins, calls, horizon, managers, mappings, operators, tables
 from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
-from amplint.execution.run import MAX_ITERATIONS, Run
+from amplint.execution.run import MAX_ITERATIONS, Cut, Run
 from amplint.execution.values import (
     Condition,
     Function,
@@ -51,9 +51,16 @@ def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
 
 def _attr(run: Run, scope: Scope, node: ir.Attr) -> Value:
     owner = evaluate(run, scope, node.owner)
+    if node.name == "backward" and isinstance(node.owner, (ir.Name, ir.Call)) and _is_nothing(owner):
+        raise Cut  # torch is not reached: None has no such method
     if owner is None and isinstance(node.owner, ir.Attr):
         owner = attributes.made_later(run, evaluate(run, scope, node.owner.owner), node.owner.name)
     return attributes.read(run, owner, node.name)
+
+
+def _is_nothing(value: Value) -> bool:
+    """Whether a value is None: what a name was set to, or what a function of the program returned."""
+    return value is None or (type(value) is Symbol and value.text == "None")
 
 
 def _item(run: Run, scope: Scope, node: ir.Item) -> Value:

@@ -319,7 +319,7 @@ class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: the regions of a `forward`;
-    `gives`: a loss, when an object of its class is called.
+    `gives`: a loss, when an object of its class is called. `silent`: it acts, and returns None.
     """
 
     name: str
@@ -334,6 +334,7 @@ class Function(Node):
     casts: tuple[Expr, ...] = ()
     loops: bool = False
     gives: bool = False
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

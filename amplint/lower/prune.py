@@ -176,6 +176,7 @@ class _Pruner:
             zeroes=self._erases(node.body),
             casts=_entered(node) if node.name == "forward" else (),
             gives=id(node) in self.gives,
+            silent=_is_silent(node),
         )
 
     def _if(self, node: ir.If) -> ir.If:
@@ -219,6 +220,12 @@ class _Pruner:
     def _erases(self, nodes: Iterable[ir.Stmt]) -> bool:
         inside = self.contents.of(nodes)
         return inside.erases or bool(inside.reaches & self.deeds.zeroing)
+
+
+def _is_silent(node: ir.Function) -> bool:
+    """Whether a function acts and returns None; one that only refuses is left to those who derive from its class."""
+    acts = not node.generator and any(not isinstance(child, ir.Leave) for child in node.body)
+    return acts and not any(isinstance(part, ir.Return) and part.value is not None for part in walk(node))
 
 
 def _anew(node: object) -> set[str]:

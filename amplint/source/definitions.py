@@ -12,6 +12,7 @@ from amplint.dialects.schedules import DERIVED_FROM
 from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects, tree_of
+from amplint.source.unreached import unreached
 
 MAX_ROWS = 400
 """Rows of a definition that is still followed."""
@@ -223,6 +224,8 @@ def reduced(found: Outline, wanted: Collection[str]) -> str:
     for first, last, indent in blanks(module, list(found.lines), deciding(module)):
         lines[first] = f"{indent}pass\n"
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
+    for first, last in unreached(module):
+        lines[first:last] = ["\n"] * (last - first)
     return "".join(lines)
 
 

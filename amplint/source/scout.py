@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from amplint.dialects import OVERRIDES, SEEDS
 from amplint.dialects.schedules import DERIVED_FROM
 from amplint.source.reading import Unreadable
+from amplint.source.unreached import unreached
 
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
@@ -57,6 +58,8 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
     for first, last, indent in blanks(tree, lines, deciding(tree), seeds):
         lines[first] = f"{indent}pass\n"
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
+    for first, last in unreached(tree):
+        lines[first:last] = ["\n"] * (last - first)
     return "".join(lines)
 
 
