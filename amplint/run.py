@@ -306,6 +306,8 @@ def _analysed(
     try:
         return work(script.text, candidate.filename), not script.broken
     except Unparsable as error:
+        if error.taken:  # it is ours to read, and we cannot: the program is right for all that is known
+            return [], False
         place = Place(error.row, error.column, error.row, error.column + 1)
         why = f"the file cannot be parsed: {error.why}"
         return [_unseen(candidate, place, "syntax-error", why)], False

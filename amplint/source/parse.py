@@ -12,10 +12,20 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from amplint.source.evened import Moves, evened, without
 from amplint.source.reading import Unparsable
 
 _LINE_END = re.compile(r"\r\n?|\n")
 """Where LibCST counts lines: `str.splitlines` would also split at form feeds."""
+
+_UNEVEN = re.compile(r"(?m)^[ \t]*(?:\f[ \t\f]*[^\s#]|\\\r?$)")
+"""A form feed in an indentation, or a line of a backslash: LibCST 1.9 may take it, and counts its columns wrongly."""
+
+_PLACE = re.compile(r"error at (\d+):")
+"""The row that LibCST's message names; the one that its error carries may be the next."""
+
+MOST_REFUSED = 8
+"""Statements of one text that LibCST refuses and that are left out."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +54,45 @@ def parse(text: str) -> Tree:
 
     The wrapper does not copy the tree: it was made here and nobody else holds it. The copy costs more than the parser.
     """
-    try:
-        module = cst.parse_module(text)
-    except cst.ParserSyntaxError as error:
-        raise _unparsable(text, error) from error
+    module, moved = _parsed(text)
     wrapper = _Positions(module, unsafe_skip_copy=True)
-    return Tree(wrapper.module, wrapper.resolve(PositionProvider), _LINE_END.split(text))
+    positions = wrapper.resolve(PositionProvider)
+    places = {node: _moved_back(place, moved) for node, place in positions.items()} if moved else positions
+    return Tree(wrapper.module, places, _LINE_END.split(text))
 
 
-def _unparsable(text: str, error: cst.ParserSyntaxError) -> Unparsable:
-    """What is wrong, in Python's own words where it refuses the text too: LibCST lists what it would have liked."""
+def _parsed(text: str) -> tuple[cst.Module, Moves]:
+    """The module of a text, or of what comes closest to it where Python takes the text and LibCST does not."""
+    refused: cst.ParserSyntaxError | None = None
+    if _UNEVEN.search(text) is None:
+        try:
+            return cst.parse_module(text), {}
+        except cst.ParserSyntaxError as error:
+            refused = error
+    if (refusal := _unparsable(text, refused)) is not None:
+        raise refusal from refused
+    written, moved = evened(text) or (text, {})
+    for _ in range(MOST_REFUSED):
+        try:
+            return cst.parse_module(written), moved
+        except cst.ParserSyntaxError as error:
+            place = _PLACE.search(error.message)
+            refused, left = error, without(written, int(place[1]) if place else error.raw_line)
+        if left is None:
+            break
+        written = left
+    raise Unparsable(refused.raw_line, refused.raw_column + 1, refused.message.splitlines()[0], taken=True) from refused
+
+
+def _moved_back(place: CodeRange, moved: Moves) -> CodeRange:
+    """Where a node stands in the text itself."""
+    ends = ((end.line, max(end.column - moved.get(end.line, 0), 0)) for end in (place.start, place.end))
+    return CodeRange(*ends)
+
+
+def _unparsable(text: str, error: cst.ParserSyntaxError | None) -> Unparsable | None:
+    """What is wrong, in Python's own words where it refuses the text too: LibCST lists what it would have liked. None
+    where Python takes the text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -61,5 +100,6 @@ def _unparsable(text: str, error: cst.ParserSyntaxError) -> Unparsable:
     except SyntaxError as refusal:
         return Unparsable(refusal.lineno or 1, max(refusal.offset or 1, 1), refusal.msg)
     except (ValueError, RecursionError, MemoryError):
-        pass
-    return Unparsable(error.raw_line, error.raw_column + 1, error.message.splitlines()[0])
+        if error is not None:
+            return Unparsable(error.raw_line, error.raw_column + 1, error.message.splitlines()[0])
+    return None

@@ -23,11 +23,11 @@ class Unreadable(Exception):
 
 
 class Unparsable(Exception):
-    """The text is not Python that LibCST understands. Rows and columns count from 1."""
+    """The text is not Python that LibCST understands. Rows and columns count from 1. `taken`: Python understands it."""
 
-    def __init__(self, row: int, column: int, why: str) -> None:
+    def __init__(self, row: int, column: int, why: str, taken: bool = False) -> None:
         super().__init__(f"{row}:{column}: {why}")
-        self.row, self.column, self.why = row, column, why
+        self.row, self.column, self.why, self.taken = row, column, why, taken
 
 
 def read(path: str, wanted: Callable[[bytes], bool], limit: int = LIMIT) -> bytes | None:
