@@ -77,11 +77,12 @@ def _parsed(text: str) -> tuple[cst.Module, Moves]:
             return cst.parse_module(written), moved
         except cst.ParserSyntaxError as error:
             place = _PLACE.search(error.message)
-            refused, left = error, without(written, int(place[1]) if place else error.raw_line)
-        if left is None:
-            break
-        written = left
-    raise Unparsable(refused.raw_line, refused.raw_column + 1, refused.message.splitlines()[0], taken=True) from refused
+            left = without(written, int(place[1]) if place else error.raw_line)
+            if left is None:
+                why = error.message.splitlines()[0]
+                raise Unparsable(error.raw_line, error.raw_column + 1, why, taken=True) from error
+            written = left
+    raise Unparsable(1, 1, "too much of it is refused", taken=True)
 
 
 def _moved_back(place: CodeRange, moved: Moves) -> CodeRange:

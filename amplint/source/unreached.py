@@ -115,4 +115,5 @@ def _blocks(node: ast.AST) -> Iterable[Block]:
 
 def _first(node: ast.stmt) -> int:
     """The row at which a statement begins, its decorators included."""
-    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])

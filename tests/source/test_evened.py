@@ -43,6 +43,12 @@ def test_where_no_statement_can_be_left_out_the_text_is_still_taken_by_python():
     assert refused.value.taken
 
 
+def test_a_file_of_many_refused_statements_is_given_up():
+    with pytest.raises(Unparsable) as refused:
+        parse("(x): int\n" * 9)
+    assert refused.value.taken
+
+
 def test_what_python_refuses_is_refused_in_its_words():
     with pytest.raises(Unparsable) as refused:
         parse("if a:\n    x = 1\n  y = 2\n")
