@@ -189,6 +189,7 @@ class _Pruner:
             test = _counting(test, {name for child in node.body for name in _resets(child)})
         body = self.body(node.body)
         leaves = all(isinstance(child, ir.Leave) and child.how != "continue" for child in body)
+        leaves = leaves and bool(body or not node.orelse)  # of nothing at all the test still says when the rest runs
         return replace(node, test=test, body=body, orelse=self.body(node.orelse), gates=gates, leaves=leaves)
 
     def _decides(self, node: ir.If) -> bool:
