@@ -319,8 +319,7 @@ class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: the regions of a `forward`;
-    `gives`: a loss, when an object of its class is called. `silent`: it acts, and returns None.
-    """
+    `gives`: a loss, when an object of its class is called. `silent`: it acts, and returns None."""
 
     name: str
     params: tuple[Param, ...]

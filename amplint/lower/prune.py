@@ -225,7 +225,7 @@ class _Pruner:
 
 def _is_silent(node: ir.Function) -> bool:
     """Whether a function acts and returns None; one that only refuses is left to those who derive from its class."""
-    acts = not node.generator and any(not isinstance(child, ir.Leave) for child in node.body)
+    acts = not node.generator and any(not isinstance(child, (ir.Leave, ir.Return)) for child in node.body)
     return acts and not any(isinstance(part, ir.Return) and part.value is not None for part in walk(node))
 
 

@@ -36,8 +36,8 @@ CHOSEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("maker, made", CHOSEN.values(), ids=CHOSEN)
-@pytest.mark.parametrize("test, severity", [("fp16", Severity.WARNING), ("not fp16", Severity.ERROR)])
+@pytest.mark.parametrize(("maker", "made"), CHOSEN.values(), ids=CHOSEN)
+@pytest.mark.parametrize(("test", "severity"), [("fp16", Severity.WARNING), ("not fp16", Severity.ERROR)])
 def test_a_clip_past_accelerate_is_an_error_only_where_a_scale_is_in_the_gradients(maker, made, test, severity):
     (found,) = findings_of(TRAINING.format(maker=maker, made=made, test=test), "train.py")
     assert (found.code, found.severity) == ("bypassed-framework-clip", severity)
