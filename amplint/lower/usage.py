@@ -61,6 +61,11 @@ class Usage:
             return False
         return "zero_grad" in used or bool(_OPTIMIZER.search(name))
 
+    def may_optimize(self, name: str) -> bool:
+        """Whether a name is used as an optimizer is, or is called one and zeroes gradients: by what it may step."""
+        named = bool(_OPTIMIZER.search(name)) and "zero_grad" in self.methods.get(name, ())
+        return named or self.is_optimizer(name)
+
     def is_engine(self, name: str) -> bool:
         """Whether a name is used as an object that both back-propagates and steps."""
         return name != "self" and {"backward", "step"} <= self.methods.get(name, frozenset())
@@ -89,7 +94,7 @@ class Usage:
             return self.is_scaler(owner) or bool(_SCALER.search(owner))
         if method in ("step", "step_update"):
             return not _NOT_TRAINING.search(owner)
-        if self.is_optimizer(owner) and method not in TORCH.quiet:
+        if self.may_optimize(owner) and method not in TORCH.quiet:
             return True
         return method in _ACTS or (method.endswith("_") and _on_gradient(call.func.owner))
 

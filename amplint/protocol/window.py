@@ -41,6 +41,7 @@ class Window:
     of the last one. `averaged`: the places that took the weights into an average since the last step. `foreign`: since
     the last step or erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one
     of this optimizer alone was added to them. `shortened`: what has been accumulated since then was clipped.
+    `unseen`: of the micro-steps, those whose gradients code that was not followed may have used: it may have stepped.
     """
 
     micro_steps: int = 0
@@ -70,6 +71,7 @@ class Window:
     foreign: bool = False
     joined: bool = False
     shortened: bool = False
+    unseen: int = 0
 
 
 NO_WINDOW = Window()
@@ -97,6 +99,7 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
             foreign=kept and before.foreign,
             joined=kept and before.joined,
             shortened=kept and before.shortened,
+            unseen=before.unseen if kept else before.micro_steps,
         )
     if event.kind is Kind.CLIP:
         return with_changes(before, shortened=before.micro_steps > 0)
@@ -198,13 +201,15 @@ def _step(before: Window, event: Event) -> Window:
         foreign=False,
         joined=False,
         shortened=False,
+        unseen=0,
     )
 
 
 def _zero(before: Window, on_purpose: bool) -> Window:
-    """A tail that an epoch left is dropped; what this epoch made and no step used is lost."""
-    dropped = 0 if on_purpose else before.tail
-    lost = before.micro_steps - before.tail
+    """A tail that an epoch left is dropped; what this epoch made and no step used is lost. What code that was not
+    followed may have used is neither."""
+    dropped = 0 if on_purpose else max(before.tail - before.unseen, 0)
+    lost = before.micro_steps - max(before.tail, before.unseen)
     erased = frozenset(place for place, _ in before.weights)
     return with_changes(
         _emptied(before),
@@ -232,4 +237,5 @@ def _emptied(before: Window) -> Window:
         foreign=False,
         joined=False,
         shortened=False,
+        unseen=0,
     )
