@@ -98,6 +98,8 @@ def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) ->
         numbers = value if isinstance(value, (list, tuple)) else [value]
         if numbers and all("epochs" in tags_of(one) for one in numbers):
             return {"meant": EPOCHS}
+        if any(tags_of(one) for one in numbers):
+            return {}  # it says itself what it counts: batches, or windows, or parts of them
     meant = schedule.meant(numbers)
     return {"meant": meant} if meant is not None else {}
 
