@@ -15,6 +15,7 @@ from amplint.execution.values import (
     Scheduler,
     Symbol,
     Value,
+    last_part,
     text_of,
 )
 from amplint.flow import program as ir
@@ -40,8 +41,11 @@ def _construct(run: Run, instance: Instance, args: Arguments, keywords: Keywords
     init = attributes.read(run, instance, "__init__")
     if isinstance(init, Method):
         calls.invoke(run, init, args, keywords, at)
-    elif _is_dataclass(instance.klass):
-        instance.attributes.update(keywords)
+    elif instance.klass.fields:
+        instance.attributes.update(dict(zip(instance.klass.fields, args, strict=False)) | keywords)
+        begin = attributes.read(run, instance, "__post_init__")
+        if isinstance(begin, Method):
+            calls.invoke(run, begin, [], {}, at)
 
 
 def _schedule(
@@ -90,7 +94,20 @@ def _overrides(klass: Class, names: set[str]) -> bool:
     )
 
 
-def _is_dataclass(klass: Class) -> bool:
-    return any("dataclass" in str(getattr(part, "name", "")) for part in klass.node.decorators) or any(
-        isinstance(part, ir.Call) and getattr(part.func, "name", "") == "dataclass" for part in klass.node.decorators
-    )
+_KEEPERS = frozenset("dataclass define frozen mutable NamedTuple".split())
+"""What writes a constructor for a class that annotates names: `dataclasses` and its likes, `attrs`, and `typing`."""
+
+
+def define(made: Class, decorators: list[Value], names: dict[str, Value]) -> Class:
+    """A class with what its body has bound, and with its fields, those of its bases first."""
+    inherited = [name for base in made.bases if isinstance(base, Class) for name in base.fields]
+    if inherited or not _KEEPERS.isdisjoint(last_part(text_of(one)) for one in (*decorators, *made.bases)):
+        made.fields = tuple(dict.fromkeys((*inherited, *made.node.fields)))
+    defaults = any("dataclass" in str(part) for part in made.node.decorators)
+    for name, value in names.items():
+        if isinstance(value, Function):
+            value.owner, value.scope = made, made.scope
+        elif defaults:
+            value = Symbol(f"{made.node.name}.{name}")  # a default of a configuration is there to be changed
+        made.attributes[name] = value
+    return made

@@ -19,6 +19,7 @@ from amplint.execution import (
     mappings,
     methods,
     neighbours,
+    objects,
     operators,
     picking,
     questions,
@@ -348,18 +349,11 @@ def _function(run: Run, scope: Scope, node: ir.Function) -> Signal:
 
 
 def _class(run: Run, scope: Scope, node: ir.Class) -> Signal:
-    made = Class(node, scope, bases=tuple(evaluate(run, scope, base) for base in node.bases))
+    bases = tuple(evaluate(run, scope, base) for base in node.bases)
+    decorators = [evaluate(run, scope, one.func if isinstance(one, ir.Call) else one) for one in node.decorators]
     inner = Scope(parent=scope)
     execute(run, inner, node.body)
-    defaults = any("dataclass" in str(part) for part in node.decorators)
-    for name, value in inner.names.items():
-        if isinstance(value, Function):
-            value.owner = made
-            value.scope = scope
-        elif defaults:
-            value = Symbol(f"{node.name}.{name}")  # a default of a configuration is there to be changed
-        made.attributes[name] = value
-    scope.bind(node.name, made)
+    scope.bind(node.name, objects.define(Class(node, scope, bases=bases), decorators, inner.names))
     return None
 
 

@@ -252,12 +252,13 @@ class Function:
 
 @dataclass(eq=False)
 class Class:
-    """A class of the program."""
+    """A class of the program. `fields`: what its constructor takes and keeps, in order, where nobody wrote one."""
 
     node: ir.Class
     scope: Scope
     attributes: dict[str, Value] = field(default_factory=dict)
     bases: tuple[Value, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

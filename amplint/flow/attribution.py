@@ -25,6 +25,7 @@ _FOLLOW = frozenset({Kind.CLIP, Kind.NORM, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_
 
 def attributed(events: Sequence[Event]) -> list[Event]:
     """The events with every backward given to the optimizers that it feeds; one event per optimizer."""
+    events = _one_of_two_names(events)
     names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
     if names:
         filled = any(event.kind is Kind.BACKWARD for event in events)
@@ -58,6 +59,25 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         else:
             result.append(event)
     return crossed(result)
+
+
+def _one_of_two_names(events: Sequence[Event]) -> Sequence[Event]:
+    """The events, with one name where one optimizer only steps and another one is only zeroed, and it is not known that
+    they are two: `optimizer.zero_grad()`, `parts.optimizer.step()`."""
+    steps = {event.optimizer for event in events if event.kind in STEPS} - {None}
+    zeroed = {event.optimizer for event in events if event.kind is Kind.ZERO_GRAD} - {None}
+    if len(steps - zeroed) != 1 or len(zeroed - steps) != 1:
+        return events
+    (stepped,), (emptied,) = steps - zeroed, zeroed - steps
+    made = {event.optimizer for event in events if event.kind is Kind.CREATE}
+    if {stepped, emptied} <= made or _owner(stepped) == _owner(emptied):
+        return events
+    return [replace(event, optimizer=stepped) if event.optimizer == emptied else event for event in events]
+
+
+def _owner(name: str | None) -> str:
+    """What holds an optimizer: two that one thing holds are two."""
+    return (name or "").rpartition(".")[0]
 
 
 def _meant(event: Event, current: tuple[str, ...], known: set[str | None]) -> list[str]:

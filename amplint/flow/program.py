@@ -268,8 +268,7 @@ class With(Node):
 class Try(Node):
     """`try`; each handler's body, what runs when nothing is raised, and what always runs.
 
-    `catches`: the last names of the exceptions that some handler catches, "" for all.
-    """
+    `catches`: the last names of the exceptions that some handler catches, "" for all."""
 
     body: tuple[Stmt, ...]
     handlers: tuple[tuple[Stmt, ...], ...]
@@ -338,12 +337,13 @@ class Function(Node):
 
 @dataclass(frozen=True, slots=True)
 class Class(Node):
-    """A class definition."""
+    """A class definition. `fields`: the names that it annotates, in order."""
 
     name: str
     bases: tuple[Expr, ...]
     body: tuple[Stmt, ...]
     decorators: tuple[Expr, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 Stmt = (

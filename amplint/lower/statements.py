@@ -188,7 +188,19 @@ def _yields(node: cst.CSTNode) -> bool:
 def _class(self: Statements, node: cst.ClassDef) -> Iterator[ir.Stmt]:
     bases = tuple(self.value(base.value) for base in node.bases)
     decorators = tuple(self.value(decorator.decorator) for decorator in node.decorators)
-    yield ir.Class(self.span(node.name), node.name.value, bases, self.suite(node.body), decorators)
+    fields = tuple(_fields(node.body))
+    yield ir.Class(self.span(node.name), node.name.value, bases, self.suite(node.body), decorators, fields)
+
+
+def _fields(body: cst.BaseSuite) -> Iterator[str]:
+    """The names that a class annotates, and that are not said to be the class's own."""
+    lines = [line for line in body.body if isinstance(line, cst.SimpleStatementLine)]
+    for node in (small for line in lines for small in line.body):
+        if isinstance(node, cst.AnnAssign) and isinstance(node.target, cst.Name):
+            kind = node.annotation.annotation
+            shared = _dotted(kind.value if isinstance(kind, cst.Subscript) else kind)
+            if shared.rpartition(".")[2] != "ClassVar":
+                yield node.target.value
 
 
 def _dotted(node: cst.CSTNode | None) -> str:

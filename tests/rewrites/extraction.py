@@ -302,7 +302,7 @@ def _imports(tree: ast.Module, found: Part) -> list[ast.stmt] | None:
     return None if bound(others) & loaded(found.body) else needed
 
 
-def tested(called: str, as_lambda: bool = False) -> Callable[[Program], bool]:
+def gate(called: str, as_lambda: bool = False) -> Callable[[Program], bool]:
     """The test of the gate is what a function returns."""
 
     def rewrite(program: Program) -> bool:

@@ -1,6 +1,6 @@
 """How many programs are told the same after rewrites that keep their meaning.
 
-    python -m tests.rewrites.measure [--of examples,cases,FOLDER] [--deep 2] [--share 0.1] [--only REWRITE] [--json FILE]
+    python -m tests.rewrites.measure [--of examples,cases,FOLDER] [--deep 2] [--share 0.1] [--only REWRITE]
 
 The rewrites are applied singly, or in combinations of `--deep`; a hash of the names chooses those that are the share. A
 program that nothing is told of is *good*: it stays silent, or there is a false alarm. Of a *bad* one each rule that was
