@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -15,7 +15,7 @@ from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.versions import allows, reaches
 from amplint.dialects.dialect import Dialect
 from amplint.execution.latent import released
-from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness
+from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness, in_own_names
 from amplint.flow import program as ir
 from amplint.flow.conditions import in_words
 from amplint.flow.home import brought_home
@@ -34,6 +34,7 @@ from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
 from amplint.lower.statements import Statements
 from amplint.lower.uncalled_states import uncalled_states
+from amplint.own_names import own_names
 from amplint.played import Played
 from amplint.protocol.events import Site
 from amplint.protocol.facts import PIPELINED, SHARDED_CLIP
@@ -43,7 +44,7 @@ from amplint.source.ignored_targets import ignored_targets
 from amplint.source.parse import parse
 from amplint.source.prefilter import more_than_zeroing
 from amplint.source.reading import Unparsable, Unreadable, decoded, read
-from amplint.source.scout import MAX_DEPTH, scout
+from amplint.source.scout import LINE, MAX_DEPTH, scout
 
 Teaching = tuple[Dialect, ...]
 """Dialects of the user's own."""
@@ -83,7 +84,8 @@ def findings_of(
             for breach in breaches
             if (noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN) and _begun(breach, versions)
         ]
-        found = {_finding(breach) for breach in brought_home(told, filename, partial(_own, taught=taught))}
+        lines = LINE.findall(text)
+        found = {_finding(breach, lines) for breach in brought_home(told, filename, partial(_own, taught=taught))}
     return sorted(found, key=lambda finding: finding.order)
 
 
@@ -323,18 +325,21 @@ def _judged(played: Played, at: int, rules: Mapping[str, Rule]) -> list[Breach]:
     return found
 
 
-def _finding(breach: Breach) -> Finding:
+def _finding(breach: Breach, lines: Sequence[str]) -> Finding:
     rule = RULES[breach.rule]
     severity = Severity.WARNING if breach.mild else Severity.ERROR
     here = breach.site.path
     witness = tuple(
         Witness(_place(site), what, None if site.path == here else site.path) for site, what in breach.because
     )
-    message = _filled(rule.message, breach.words) + in_words(breach.assumed) + _latent(breach.latent)
-    advice = _filled(rule.advice, breach.words)
+    names = own_names(lines, ((kind, at) for kind, at in breach.about if at.path == here))
+    said = in_own_names(_filled(rule.message, breach.words), names)
+    message = said + in_words(breach.assumed) + _latent(breach.latent)
+    advice = in_own_names(_filled(rule.advice, breach.words), names)
     place = _place(breach.site)
     some = bool(breach.assumed or breach.latent)
-    return Finding(here, place, breach.rule, severity, message, advice, witness, conditional=some, scene=breach.scene)
+    made = Finding(here, place, breach.rule, severity, message, advice, witness, conditional=some, scene=breach.scene)
+    return replace(made, names=names)
 
 
 def _latent(names: tuple[str, ...]) -> str:

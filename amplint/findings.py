@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -73,7 +75,7 @@ class Finding:
     """One mistake at one place: what happens to the numbers (`message`) and what to do about it (`advice`).
 
     `conditional`: it happens under some settings of the program, which the message names. `scene`: what a remedy needs
-    to know of the program around it.
+    to know of the program around it. `names`: what the user calls an optimizer, and a scaler.
     """
 
     filename: str
@@ -87,6 +89,7 @@ class Finding:
     live: Live | None = None
     conditional: bool = field(default=False, compare=False)
     scene: Scene | None = field(default=None, compare=False, repr=False)
+    names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def refuted(self) -> bool:
@@ -98,6 +101,18 @@ class Finding:
         """The sort key of every report: file, cell, row, column, rule, message."""
         place = self.place
         return (self.filename, place.cell or 0, place.row, place.column, self.code, self.message)
+
+
+_CODE = re.compile(r"`[^`]*`")
+
+
+def in_own_names(text: str, names: Iterable[tuple[str, str]]) -> str:
+    """A text whose code has the user's own names in place of the words of the catalogue."""
+    own = dict(names)
+    if not own:
+        return text
+    words = re.compile(rf"(?<![\w.])({'|'.join(own)})(?![\w])")
+    return _CODE.sub(lambda code: words.sub(lambda word: own[word[0]], code[0]), text)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isclose
 
+from amplint.catalogue.lengths import length_of, measured
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
@@ -44,6 +45,19 @@ def undivided(moment: Moment) -> bool:
     )
 
 
+def weight_in_doubt(moment: Moment) -> bool:
+    """Whether no loss of a window of several micro-steps is known to be divided: then it may be as wrong."""
+    window = moment.ledger.window
+    here = [weight for place, weight in window.weights if place in window.here]
+    divided = any(weight is not None and weight < 0.99 * window.micro_steps for weight in here)
+    return window.micro_steps > 1 and not divided
+
+
+def scale_in_doubt(moment: Moment) -> bool:
+    """Whether nobody knows if the loss that is back-propagated carries the scaler's scale."""
+    return moment.event.kind is Kind.BACKWARD and moment.event.scaled is None
+
+
 def hardly_felt(moment: Moment) -> bool:
     """Whether the optimizer is known not to feel a constant factor: an adaptive one, no clip, no coupled decay."""
     algorithm = moment.ledger.algorithm
@@ -56,8 +70,7 @@ def hardly_felt(moment: Moment) -> bool:
 
 def window_words(moment: Moment) -> dict[str, str]:
     """How a message spells the window's length, and what too large a gradient does under this optimizer."""
-    gate = moment.event.gate or moment.ledger.window.gate
-    length = gate.length if gate is not None and gate.length else str(moment.ledger.window.micro_steps)
+    length = length_of(moment)
     if hardly_felt(moment):
         consequence = (
             f" ({moment.ledger.algorithm} hides it as long as nothing is clipped or decayed with the gradient)"
@@ -292,17 +305,6 @@ def short_but_divided_by_the_long(moment: Moment) -> bool:
     )
 
 
-def tail_lengths(moment: Moment) -> dict[str, str]:
-    """The lengths of a tail and of a full window: in numbers where they are, else in the user's words."""
-    window = moment.ledger.window
-    gate = moment.event.gate or window.gate
-    name = gate.length if gate is not None else None
-    if name is not None and not name.isdecimal() and not isinstance(window.worth, float):
-        return {"held": f"fewer than {name}", "long": name, "share": "too small"}
-    held, whole = window.micro_steps, window.longest
-    return {"held": f"{held} of {whole}", "long": str(whole), "share": f"{held}/{whole} of what it should be"}
-
-
 def scaled_loss(moment: Moment) -> bool:
     """Whether the loss that is back-propagated carries the scaler's scale."""
     return moment.event.scaled is True
@@ -372,7 +374,7 @@ def divisor_words(moment: Moment) -> dict[str, str]:
     if found is None:
         return {}
     what, total = found
-    return {"n": n, "what": what.format(n=n), "sum": total.format(n=n)}
+    return {"n": n, "what": what.format(n=n), "sum": total.format(n=f"({n})" if " " in n else n)}
 
 
 def _odd_divisor(moment: Moment) -> tuple[str, str] | None:
@@ -388,11 +390,11 @@ def _odd_divisor(moment: Moment) -> tuple[str, str] | None:
     over = moment.last[Kind.BACKWARD].detail.get("over")
     if over is not None and not any(isclose(total, 1, rel_tol=1e-6) for total in totals):
         return f"`{over}`", f"{{n}} / {over}"
-    for what, due in (
-        ("{n} twice", 1 / count),
-        ("{n} on the last micro-step only", count - 1 + 1 / count),
-        ("a running index", sum(1 / number for number in range(1, count + 1))),
+    for what, due, spelled in (
+        ("{n} twice", 1 / count, "1/{n}"),
+        ("{n} on the last micro-step only", count - 1 + 1 / count, "{n} - 1 + 1/{n}"),
+        ("a running index", sum(1 / number for number in range(1, count + 1)), "1/1 + ... + 1/{n}"),
     ):
         if any(isclose(total, due, rel_tol=1e-6) for total in totals):
-            return what, f"{due:.3g}"
+            return what, f"{due:.3g}" if measured(moment) else spelled
     return None

@@ -44,7 +44,14 @@ def counted(cadence: Cadence) -> str | None:
 
 def of_another_unit(moment: Moment) -> bool:
     """Whether a horizon counts another unit than the one that the scheduler steps in, and no other rule says so."""
-    return _disagree(moment) and not per_epoch_though_in_batches(moment)
+    return _shrunk(moment) is not None or (_disagree(moment) and not per_epoch_though_in_batches(moment))
+
+
+def _shrunk(moment: Moment) -> str | None:
+    """The batch size by which batches were divided once more, in the horizon of what steps more than once per epoch."""
+    made = moment.last.get(Kind.CREATE)
+    often = steps_in(moment.cadence) in (MICRO_BATCHES, UPDATES)
+    return made.detail.get("shrunk") if made is not None and often else None
 
 
 def _paced(moment: Moment) -> str | None:
@@ -113,9 +120,15 @@ def unit_words(moment: Moment) -> dict[str, str]:
     """Both units of a horizon, and what comes of it."""
     counts, steps = counted(moment.cadence) or "", _paced(moment) or ""
     made = moment.last.get(Kind.CREATE)
+    argument = f"`{made.detail['argument']}`" if made is not None and "argument" in made.detail else "the horizon"
+    if (size := _shrunk(moment)) is not None:
+        over = f"the schedule is over after 1/{size} of the run"
+        counts = f"batches divided by {size}, though each of them holds so many samples"
+        unit = f"{steps}: leave the division by {size} out"
+        return {"argument": argument, "counts": counts, "steps": _SINGULAR[steps], "result": over, "unit": unit}
     slow = UNITS.index(steps) > UNITS.index(counts)
     return {
-        "argument": f"`{made.detail['argument']}`" if made is not None and "argument" in made.detail else "the horizon",
+        "argument": argument,
         "counts": counts,
         "steps": _SINGULAR[steps],
         "result": "the run ends when the schedule has hardly begun"

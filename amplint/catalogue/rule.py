@@ -15,7 +15,7 @@ from amplint.catalogue.remedy import Remedy
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
-from amplint.protocol.ledger import FINITE, Ledger
+from amplint.protocol.ledger import FINITE, Grads, Ledger, Stage
 from amplint.protocol.ranks import Sharing
 from amplint.protocol.state import Moment
 from amplint.protocol.total import Total
@@ -46,6 +46,7 @@ class Condition:
         self.of_scheduler = any(part in Cadence.__dataclass_fields__ for part in parts)
         wanted = {part: value if callable(value) else _among(value) for part, value in parts.items()}
         self.finite = tuple((part, test) for part, test in wanted.items() if part in FINITE)
+        self.asks = frozenset(wanted)
         self.rest = tuple((_reader(part), test) for part, test in wanted.items() if part not in FINITE)
 
     def holds(self, moment: Moment) -> bool:
@@ -103,7 +104,8 @@ class Rule:
     and its version, from which on it is a mistake: the rule is silent where the project allows older ones only.
     `noisy_unrun`: without a run it is right but noisy, and opt-in. `refuted_by`: events that
     refute it wherever they happen, under any choice of run constants: the program has what the rule misses, and decides
-    itself when it is needed. `remedy`: what puts it right.
+    itself when it is needed. `undecided`: of a moment that does not show the mistake, whether it may be made all the
+    same. `remedy`: what puts it right.
     """
 
     tier: Tier
@@ -125,6 +127,7 @@ class Rule:
     begins: tuple[str, str] | None = None
     refuted_by: Callable[[Event], bool] | None = None
     noisy_unrun: bool = False
+    undecided: Callable[[Moment], bool] | None = None
     remedy: Remedy | None = None
     id: str = ""
     family: str = ""
@@ -143,6 +146,16 @@ class Rule:
     def breaks(self, moment: Moment) -> bool:
         """Whether this moment shows the mistake."""
         return any(condition.holds(moment) for condition in self.when)
+
+    def doubts(self, moment: Moment) -> bool:
+        """Whether nobody knows if this moment shows the mistake: what the rule asks about is not known."""
+        asked = [condition.asks for condition in self.when if moment.event.kind in condition.kinds]
+        ledger = moment.ledger
+        lost = {"grads"} if ledger.grads is Grads.UNKNOWN else set()
+        lost |= {"stage"} if ledger.stage is Stage.UNKNOWN else set()
+        if any(not lost.isdisjoint(one) for one in asked):
+            return True
+        return bool(asked) and self.undecided is not None and self.undecided(moment)
 
     def earlier(self, moment: Moment, kind: Kind) -> Event | None:
         """The latest event of a kind that led to the finding; the event of the moment itself if that came later."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 from amplint.execution import penalties, reach
 from amplint.execution.counting import names_window, tags_of
 from amplint.execution.counts import Count, Length, Quotient, Remainder
+from amplint.execution.operations import COMPARISONS, OPERATIONS
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     NUMBER,
@@ -30,37 +28,17 @@ from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 
 _LAST_BATCH = says(r"(?i)^(is_)?last_(batch|iter(ation)?|micro_?batch)$|^end_of_(dataloader|epoch|loader)$")
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "&": operator.and_,
-    "|": operator.or_,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "is": operator.eq,
-    "is not": operator.ne,
-}
+
+
+_COMPUTED = says(r" [-+*/%]+ ")
 
 
 def window_of(run: Run, value: Value) -> Length | None:
     """The window's length that a symbol stands for, None when it stands for no window."""
     if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA:
         return None
-    if value.text in run.model.windows or names_window(value.text):
-        return Length(WINDOW, value.text)
-    return None
+    named = names_window(value.text) and not _COMPUTED(value.text)  # `a // accum` is no `accum`
+    return Length(WINDOW, value.text) if named or value.text in run.model.windows else None
 
 
 def number(run: Run, value: Value) -> int | Fraction | None:
@@ -95,7 +73,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     if isinstance(left, Loss) or isinstance(right, Loss):
         return weights.with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
-        found = _remainder(run, left, right)
+        found = _remainder(run, left, right, node)
         if found is not None:
             return found
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and node.op == "+":
@@ -130,7 +108,7 @@ def _repeated(op: str, left: Value, right: Value) -> Value | None:
 
 def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:
     try:
-        result = Fraction(first) / Fraction(second) if op == "/" else _OPERATIONS[op](first, second)
+        result = Fraction(first) / Fraction(second) if op == "/" else OPERATIONS[op](first, second)
     except (ArithmeticError, KeyError, TypeError, ValueError):
         return Symbol(f"{text_of(left)} {op} {text_of(right)}")
     if isinstance(result, Fraction) and result.denominator == 1:
@@ -150,8 +128,10 @@ def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
     if op in ("*", "/", "//"):
         found -= {"epochs"}  # so many of them, or a part: no number of epochs any more
     if op in ("/", "//"):
-        if found & {"batches", "samples"} and text_of(right) in run.batch_sizes and not windows[1]:
+        by_size = text_of(right) in run.batch_sizes and not windows[1]
+        if by_size and "samples" in found:
             return found - {"samples"} | {"batches"}
+        found |= {"shrunk"} if by_size and "loaded" in found else set()
         found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
     if op == "*" and any(windows):
         found = found - {"divided"} if "divided" in found else found | {"multiplied"}
@@ -189,10 +169,8 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     )
 
 
-def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
-    """`counter % window`, where the window may be a symbol and the counter one that nobody set; nothing counts yet
-    before the first loop.
-    """
+def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainder | None:
+    """`counter % window`, where either may be a symbol that nobody set; nothing counts yet before the first loop."""
     if isinstance(left, Length) or (isinstance(left, Symbol) and not (run.loops or run.in_batches)):
         return None  # a window that is shared out, over the processes perhaps, is no counter
     if isinstance(right, Symbol) and right.origin is not Origin.DATA and window_of(run, right) is None:
@@ -207,9 +185,10 @@ def _remainder(run: Run, left: Value, right: Value) -> Remainder | None:
     counter = number(run, left)
     if not isinstance(counter, int) or length > run.model.batches:
         return None
-    name = length.name if isinstance(length, Length) else str(int(length))
+    name = length.name if isinstance(length, Length) else spelled(node.right) if tags_of(length) else str(int(length))
     restarts = "index" in tags_of(left) and "batches" not in tags_of(left)  # an index plus whole epochs runs on
-    return Remainder(counter % length, name, restarts, "assumed" in tags_of(counter) or _varies(run, name))
+    assumed = "assumed" in tags_of(counter) or _varies(run, name)
+    return Remainder(counter % length, name, restarts, assumed, spelled(node.left))
 
 
 def _varies(run: Run, name: str) -> bool:
@@ -228,10 +207,10 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         run.model.learn_window(text_of(left))
     if second is None and first is not None and node.gates and isinstance(right, Symbol):
         run.model.learn_window(text_of(right))
-    if first is not None and second is not None and node.op in _COMPARISONS:
+    if first is not None and second is not None and node.op in COMPARISONS:
         if node.gates and isinstance(node.right, ir.Const) and isinstance(second, int):
             run.model.learn_length(second)  # a counter runs up to it
-        answer = _COMPARISONS[node.op](first, second)
+        answer = COMPARISONS[node.op](first, second)
         length = next(
             (value.name for value in (left, right, *_lengths(run, left, right)) if isinstance(value, Length)), None
         )
@@ -246,13 +225,13 @@ def _lengths(run: Run, *values: Value) -> list[Length]:
 def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     remainder, other = (left, right) if isinstance(left, Remainder) else (right, left)
     value = number(run, other)
-    if value is None or node.op not in _COMPARISONS:
+    if value is None or node.op not in COMPARISONS:
         return _unknown(node, left, right)
     if type(other) is int and remainder.length.isdecimal() and int(remainder.length) in run.model.literals:
         value = _place(other, int(remainder.length))
-    compared = _COMPARISONS[node.op]
+    compared = COMPARISONS[node.op]
     answer = compared(int(remainder), value) if left is remainder else compared(value, int(remainder))
-    return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed)
+    return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed, remainder.counter)
 
 
 def _place(written: int, length: int) -> int:

@@ -77,8 +77,11 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     text = text_of(value)
     if text in run.lengths:
         return Count(run.lengths[text], frozenset({"batches"}))
-    if "dataset" in text or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
-        tags = frozenset({"samples"} if "dataset" in text else ())
+    if isinstance(value, Symbol) and "loaded" in value.tags:
+        return Count(run.model.batches, frozenset({"batches", "loaded"}))
+    samples = "dataset" in text or text in run.loaded
+    if samples or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
+        tags = frozenset({"samples"} if samples else ())
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
@@ -128,13 +131,13 @@ def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> 
     inner = stream_of(run, args[0])
     given = args[1] if len(args) > 1 else keywords.get("start", 0)
     begin = arithmetic.number(run, given)
-    start = int(begin) if begin is not None else getattr(given, "offset", 0)
+    start = int(begin) if begin is not None else getattr(given, "offset", 0) + run.tick  # what has passed before
     index_of = frozenset({"index"} if begin is not None else {"index", "assumed"})
 
     def item(index: int) -> Value:
         return Count(start + index, index_of), inner.item(index)
 
-    return Stream(item, inner.length, inner.bound, inner.batches, inner.window)
+    return Stream(item, inner.length, inner.bound, inner.batches, inner.window, endless=inner.endless)
 
 
 def _zip(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -144,7 +147,14 @@ def _zip(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     lengths = [stream.length for stream in inner if stream.length is not None]
     length = min(lengths) if lengths else None
     window = any(stream.window for stream in inner)
-    return Stream(lambda index: tuple(stream.item(index) for stream in inner), length, batches=True, window=window)
+    endless = all(stream.endless for stream in inner)
+    return Stream(
+        lambda index: tuple(stream.item(index) for stream in inner),
+        length,
+        batches=True,
+        window=window,
+        endless=endless,
+    )
 
 
 def _first(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

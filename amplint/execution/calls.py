@@ -12,6 +12,7 @@ from amplint.execution import (
     attributes,
     builtins,
     counting,
+    endless,
     libraries,
     mappings,
     methods,
@@ -171,9 +172,11 @@ def _run_function(
     name = node.name if isinstance(node, ir.Function) else "lambda"
     symbols.hand_over_if_lost(run, node, args, keywords, at)
     if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
-        silent = isinstance(node, ir.Function) and node.silent and not node.decorators
-        found = _not_run(run, name, args, keywords, at)
-        return found if not silent else None
+        if isinstance(node, ir.Function) and node.silent and not node.decorators:
+            _not_run(run, name, args, keywords, at)
+            return None
+        lost = _not_run(run, name, args, keywords, at)
+        return with_changes(lost, endless=True) if isinstance(node, ir.Function) and node.endless else lost
     scope = bind(run, function, args, keywords, at, instance)
     run.executed.add(id(node))
     depth = len(run.gates)
@@ -227,10 +230,10 @@ def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
     def item(index: int) -> Value:
         return items[index] if index < len(items) else Symbol(f"{node.name}()[{index}]", Origin.DATA)
 
-    return Stream(item, len(items) or None, batches=True)
+    return Stream(item, len(items) or None, batches=True, endless=node.endless)
 
 
-def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Symbol:
     """What a function returns that is not run: a loss function's value is unknown, a model's output a forward."""
     norms.called(run, name, [*args, *keywords.values()], at)
     data = any(isinstance(value, Loss) for value in (*args, *keywords.values()))
@@ -315,7 +318,7 @@ def gate_of(run: Run, test: Gated, at: ir.Span) -> Gate:
     """The gate that a window's truth makes of a condition; where its counter begins is not known once a batch of the
     epoch was passed over: a run that is resumed passes over as many as it has seen."""
     known = not test.assumed and not run.passed_over
-    return Gate(test.site or run.site(at), test.length or ANY_LENGTH, test.restarts if known else None)
+    return Gate(test.site or run.site(at), test.length or ANY_LENGTH, test.restarts if known else None, test.counter)
 
 
 @contextmanager
@@ -363,4 +366,8 @@ def stream_of(run: Run, value: Value) -> Stream:
     text = text_of(value)
     governed = isinstance(value, Symbol) and value.governed
     through = reach.of([value])
-    return Stream(lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed, reach=through), batches=True)
+    return Stream(
+        lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed, reach=through),
+        batches=True,
+        endless=endless.has_no_end(run, value),
+    )

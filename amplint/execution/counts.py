@@ -49,9 +49,12 @@ class Remainder(int):
     length: str
     restarts: bool
     assumed: bool
+    counter: str
 
-    def __new__(cls, value: int, length: str, restarts: bool = False, assumed: bool = False) -> Remainder:
-        """A remainder by a window that is spelled `length`."""
+    def __new__(
+        cls, value: int, length: str, restarts: bool = False, assumed: bool = False, counter: str = ""
+    ) -> Remainder:
+        """A remainder of what is spelled `counter` by a window that is spelled `length`."""
         made = super().__new__(cls, value)
-        made.length, made.restarts, made.assumed = length, restarts, assumed
+        made.length, made.restarts, made.assumed, made.counter = length, restarts, assumed, counter
         return made

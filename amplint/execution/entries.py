@@ -143,6 +143,8 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
         run.gates.clear()
+        if run.endless:  # nobody calls it again
+            return
         if not entry.loops and _made_here(run, known):  # each call is a training of its own
             if all(event.kind is not Kind.EPOCH_END for event in run.events):
                 run.events[:] = [with_changes(event, repeats=False) for event in run.events]

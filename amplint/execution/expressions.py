@@ -156,7 +156,7 @@ def _negated(run: Run, value: Value) -> Value:
     if isinstance(value, Gated):
         return with_changes(value, value=not value.value)
     if isinstance(value, Remainder):
-        return Gated(not value, value.length, None, value.restarts, value.assumed)
+        return Gated(not value, value.length, None, value.restarts, value.assumed, value.counter)
     if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
         return Condition("not", (value,))
     return not arithmetic.truth(run, value)
@@ -211,7 +211,7 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
         return Stream(lambda index: calls.at(values, index), len(values), source.bound, window=True)
     if known:
         return values
-    return Stream(lambda index: values[0], bound=source.bound, batches=source.batches)
+    return Stream(lambda index: values[0], bound=source.bound, batches=source.batches, endless=source.endless)
 
 
 def _fills_a_window(run: Run, source: Stream, values: list[Value]) -> bool:

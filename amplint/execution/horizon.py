@@ -108,6 +108,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     """Notes what a horizon counts, as far as it is known when the scheduler is made; the rest is settled at the end."""
     tags = tags_of(value)
     detail["argument"] = argument
+    if "shrunk" in tags:
+        detail["shrunk"] = next(iter(run.batch_sizes)) if len(run.batch_sizes) == 1 else "the batch size"
     if "divided" in tags and tags & {"batches", "samples"}:
         detail["unit"] = UPDATES
         detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}

@@ -189,6 +189,8 @@ def _finish(run: Run, node: ir.For, stream: Stream) -> None:
         name = window.name if window else text_of(stream.bound) if stream.bound is not None else ANY_LENGTH
         name = name or _end(node.source)
         run.loop_gate = Gate(run.site(node.at), name)
+    elif stream.endless:
+        run.endless = True
     else:
         run.emit(Kind.EPOCH_END, node.at)
 

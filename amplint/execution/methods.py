@@ -147,14 +147,14 @@ def _discards(run: Run) -> dict[str, str]:
 
 def enabled(run: Run, scaler: Scaler) -> bool:
     """Whether a scaler scales in this run."""
-    return arithmetic.truth(run, scaler.enabled)
+    return arithmetic.truth(run, scaler.enabled) and not (scaler.of_cuda and precision.without_cuda(run))
 
 
 def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name in ("get_scale", "_scale"):
         return Symbol(f"{owner.key}.get_scale()", Origin.DATA)
     if name == "is_enabled":
-        return owner.enabled
+        return owner.enabled if not owner.of_cuda or enabled(run, owner) else False
     if name == "scale":
         return _scale(run, owner, args[0] if args else keywords.get("outputs"), at)
     if name == "load_state_dict":

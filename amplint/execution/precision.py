@@ -77,7 +77,7 @@ def _region(run: Run, context: Autocast) -> Region:
     """The region that a context makes when it is entered."""
     from amplint.execution import arithmetic
 
-    if not arithmetic.truth(run, context.enabled) or (context.device == "cuda" and _without_cuda(run)):
+    if not arithmetic.truth(run, context.enabled) or (context.device == "cuda" and without_cuda(run)):
         return Region(Precision.OFF)
     dtype = arithmetic.resolve(run, context.dtype)
     if dtype is not None:
@@ -88,9 +88,9 @@ def _region(run: Run, context: Autocast) -> Region:
     return Region(default, context.device)
 
 
-def _without_cuda(run: Run) -> bool:
-    """Whether a run is one on a machine without CUDA: there autocast warns, and does nothing (torch 2.13,
-    `amp/autocast_mode.py`)."""
+def without_cuda(run: Run) -> bool:
+    """Whether a run is one on a machine without CUDA: there autocast warns, and does nothing, and so does a scaler for
+    CUDA (torch 2.13, `amp/autocast_mode.py`, `GradScaler.__init__` in `amp/grad_scaler.py`)."""
     found = run.decisions.get("torch.cuda.is_available()")
     return found is not None and not found.value
 

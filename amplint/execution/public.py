@@ -14,7 +14,6 @@ from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
 from amplint.execution import (
-    arithmetic,
     horizon,
     ignored,
     methods,
@@ -27,8 +26,9 @@ from amplint.execution import (
     tensors,
 )
 from amplint.execution.averages import Averaged
+from amplint.execution.batches import HANDS_OUT
 from amplint.execution.contexts import Partial, Region
-from amplint.execution.counts import Count, Length, Quotient
+from amplint.execution.counts import Count, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -43,7 +43,6 @@ from amplint.execution.values import (
     Parameters,
     Public,
     Scaler,
-    Stream,
     Symbol,
     Value,
     text_of,
@@ -150,7 +149,7 @@ def _clipped_elsewhere(run: Run, args: list[Value], keywords: Keywords, at: ir.S
     return Symbol("norm", Origin.DATA)
 
 
-def _tensor(name: str, args: list[Value], keywords: Keywords) -> Value:
+def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     """A torch function: unknown, computed from data unless it asks the machine."""
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     origin = Origin.RUN if name.startswith(_SAFE) else Origin.DATA
@@ -178,10 +177,19 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     begins = not run.assumed and not (isinstance(first, Symbol) and first.origin in _FROM)
     maker = (*run.stack, run.site(at)) if begins else ()
     sharded = name.endswith("ShardedGradScaler")
-    made = Scaler(run.name("scaler"), keywords.get("enabled", True), known=True, maker=maker, sharded=sharded)
+    asked = keywords.get("enabled", True)
+    made = Scaler(run.name("scaler"), asked, True, maker, sharded, of_cuda=_of_cuda(name, args, keywords))
     if not run.in_library:  # a framework makes its own once
         run.emit(Kind.SCALER_CREATED, at, scaler=made)
     return made
+
+
+def _of_cuda(name: str, args: list[Value], keywords: Keywords) -> bool:
+    """Whether a scaler is one for CUDA, which is what they are for unless another device is named."""
+    if not name.startswith("torch.amp."):
+        return name.startswith("torch.cuda.")
+    device = keywords.get("device", next((value for value in args if isinstance(value, str)), "cuda"))
+    return isinstance(device, str) and device == "cuda"
 
 
 def criterion_of(value: Value, keywords: Keywords) -> Criterion | None:
@@ -299,37 +307,6 @@ def _switched(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return None
 
 
-def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    size = args[1] if len(args) > 1 else keywords.get("batch_size")
-    if isinstance(size, (Symbol, int)) and size not in (None, 0, 1):
-        run.batch_sizes.add(text_of(size))
-    return _tensor("torch.utils.data.DataLoader", args, keywords)
-
-
-def _cycle(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`cycle(range(N))`: its elements again and again, as many as the model has batches."""
-    from amplint.execution import builtins, calls
-
-    inner = calls.stream_of(run, args[0] if args else None)
-    length = inner.length if inner.length is not None else builtins.length_of(run, inner)
-    return Stream(lambda index: inner.item(index % max(length, 1)), batches=True)
-
-
-def _islice(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`islice(loader, n)`: as many elements as it says, where that counts batches or is the length of a window."""
-    from amplint.execution import calls
-
-    inner = calls.stream_of(run, args[0] if args else None)
-    stop = args[min(len(args), 3) - 1] if len(args) > 1 else None
-    length = int(stop) if isinstance(stop, Length | Count) and stop.tags & _OF_ELEMENTS else None
-    bound = Symbol(stop.name) if isinstance(stop, Length) else stop if isinstance(stop, Symbol) else None
-    window = bound is not None and arithmetic.window_of(run, bound) is not None
-    return Stream(inner.item, length, bound if window else None, batches=not window)
-
-
-_OF_ELEMENTS = frozenset({"batches", "divided", "multiplied", "window"})
-
-
 def _scale_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return Symbol("scaled_loss", Origin.OPAQUE, governed=True)
 
@@ -346,10 +323,7 @@ _SPECIAL: dict[str, Any] = {
     "functools.partial": _partial,
     "torch.multiprocessing.spawn": _spawn,
     "torch.multiprocessing.spawn.spawn": _spawn,
-    "itertools.cycle": _cycle,
-    "itertools.islice": _islice,
-    "itertools.count": lambda run, args, keywords, at: Stream(lambda index: index + _first(args)),
-    **dict.fromkeys(("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"), _loader),
+    **HANDS_OUT,
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
     "math.ceil": lambda run, args, keywords, at: _rounded(math.ceil, args),
     "math.floor": lambda run, args, keywords, at: _rounded(math.floor, args),
@@ -360,10 +334,6 @@ def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:
     """A whole number that counts what the quotient did; anything else as it is."""
     value = args[0] if args else Symbol("math.ceil()")
     return Count(to_whole(value), value.tags) if isinstance(value, Quotient) else value
-
-
-def _first(args: list[Value]) -> int:
-    return args[0] if args and isinstance(args[0], int) else 0
 
 
 def is_gradient(value: Value) -> bool:

@@ -120,6 +120,7 @@ class Run:
     generator is to run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a
     batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
     others call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
+    `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of.
     """
 
     program: ir.Program
@@ -181,6 +182,8 @@ class Run:
     open_scales: int = 0
     kept: dict[str, int] = field(default_factory=dict)
     batch_sizes: set[str] = field(default_factory=set)
+    endless: bool = False
+    loaded: set[str] = field(default_factory=set)
 
     @property
     def choices(self) -> dict[str, bool]:

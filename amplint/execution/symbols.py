@@ -14,6 +14,7 @@ from amplint.dialects.torch import TORCH
 from amplint.execution import arithmetic, averages, criteria, libraries, norms, precision, ranks, reach, tensors
 from amplint.execution.contexts import NoSync
 from amplint.execution.counts import Length
+from amplint.execution.endless import says_endless
 from amplint.execution.run import WINDOW, Cut, Run
 from amplint.execution.values import (
     Criterion,
@@ -324,7 +325,9 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     inner = ", ".join(text_of(value) for value in values)[:60]
     through = reach.of([func, *(values if "loss" in func.name.lower() else ())])  # others may only look at it
     ran = precision.of_call(run, func)
-    return Symbol(f"{func.text}({inner})", origin, governed=func.governed, ran=ran, half=func.half, reach=through)
+    text = f"{func.text}({inner})"
+    made = Symbol(text, origin, governed=func.governed, ran=ran, half=func.half, reach=through)
+    return with_changes(made, endless=True) if says_endless(text) else made
 
 
 def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Value]) -> Value:

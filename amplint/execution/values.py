@@ -35,6 +35,7 @@ class Symbol:
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
     counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
     `half`: a tensor that float16 autocast has made. `present`: handed over where None would be the default.
+    `endless`: what is drawn from it never comes to an end.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Symbol:
     reach: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False)
     half: bool = field(default=False, compare=False)
     present: bool = field(default=False, compare=False)
+    endless: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -74,6 +76,7 @@ class Gated:
     """A truth that says whether this micro-step is the boundary of a window.
 
     `site`: the call that passed it on. `restarts`: its counter is an index over the batches; `assumed`: from where?
+    `counter`: how it is spelled.
     """
 
     value: bool
@@ -81,6 +84,7 @@ class Gated:
     site: Site | None = None
     restarts: bool = False
     assumed: bool = False
+    counter: str = ""
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ class Scaler:
     """A gradient scaler. `enabled` is decided when it is first used.
 
     `known`: torch's own, so that what its methods do is known. `maker`: where it was made, () when not known or when
-    its state does not begin there. `sharded`: it makes the ranks agree on what is skipped.
+    its state does not begin there. `sharded`: it makes the ranks agree on what is skipped. `of_cuda`: its device is.
     """
 
     key: str
@@ -173,6 +177,7 @@ class Scaler:
     known: bool = False
     maker: tuple[Site, ...] = ()
     sharded: bool = False
+    of_cuda: bool = False
 
 
 @dataclass(eq=False)
@@ -304,6 +309,7 @@ class Stream:
 
     `item(i)` is the i-th value. `length` None: as the model says. `bound`: the symbol that the length was written as.
     `batches`: a loader's batches, not a count. `window`: the parts of one batch. `gathered`: batches put aside.
+    `endless`: it never comes to an end, or nobody knows that it does.
     """
 
     item: Callable[[int], Value]
@@ -312,6 +318,7 @@ class Stream:
     batches: bool = False
     window: bool = False
     gathered: bool = False
+    endless: bool = False
 
 
 @dataclass(frozen=True)

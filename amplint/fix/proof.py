@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from amplint.catalogue.remedy import Divide, Remedy
 from amplint.catalogue.rule import Rule
-from amplint.findings import Edit, Finding, Fix, TrainingLoop
+from amplint.findings import Edit, Finding, Fix, TrainingLoop, in_own_names
 from amplint.fix.code import Change, Code, applied, in_order
 from amplint.fix.documents import Unwritable, edited
 from amplint.fix.importers import Counts, Importers, counted
@@ -130,7 +130,7 @@ class Prover:
         before, code = self.document, self.code
         text = applied(code.text, changes)
         edits = tuple(Edit(code.place(change.start, change.end), change.content) for change in in_order(changes))
-        message = _filled(remedy.message, finding)
+        message = in_own_names(_filled(remedy.message, finding), finding.names)
         if text is None or text == code.text:
             return None
         placed = tuple(replace(edit, place=before.script.place(edit.place)) for edit in edits)

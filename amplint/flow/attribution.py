@@ -4,7 +4,8 @@ A backward that names no optimizer belongs to those that step next, before any o
 several optimizers is written. It is decided per place of the program, so that a micro-step on which nothing steps
 counts for the optimizer that the same place feeds at the boundary. Of optimizers that are made anew (for every fold of
 a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
-and dividing that name no optimizer go with the backward before them; a clip that happens again before the next one
+and dividing that name no optimizer go with the backward before them; a clip with those of its optimizers that have not
+stepped yet, if there are any, for it may be theirs. A clip that happens again before the next backward
 goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them.
 Where steps are seen and no backward, nobody knows what it is that is clipped.
 """
@@ -43,11 +44,14 @@ def attributed(events: Sequence[Event]) -> list[Event]:
     result: list[Event] = []
     current: tuple[str, ...] = ()
     clipped: str | None = None
+    stepped: set[str | None] = set()
     for index, event in enumerate(events):
         if event.kind is Kind.BACKWARD:
             place = event.step_of_program
             made = tuple(name for name in feeds.get(place, ()) if born.get(name, index) <= index)
-            current = _alive(made, index, places[place], steps)
+            current, stepped = _alive(made, index, places[place], steps), set()
+        if event.kind in STEPS:
+            stepped.add(event.optimizer)
         if event.kind is Kind.CLIP:
             clipped = event.optimizer
         if event.kind is Kind.MISSED_CLIP and (event.optimizer not in current or clipped in current):
@@ -55,7 +59,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         if len(current) > 1 and index in again:
             continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
-            result += [replace(event, optimizer=name) for name in _meant(event, current, known)]
+            result += [replace(event, optimizer=name) for name in _meant(event, current, known, stepped)]
         else:
             result.append(event)
     return crossed(result)
@@ -80,11 +84,13 @@ def _owner(name: str | None) -> str:
     return (name or "").rpartition(".")[0]
 
 
-def _meant(event: Event, current: tuple[str, ...], known: set[str | None]) -> list[str]:
-    """Those of the optimizers of a backward that an event is for: a clip is for those that the scaler knows, if any."""
-    if event.kind in _OF_GRADIENTS and known.intersection(current):
-        return [name for name in current if name in known]
-    return list(current)
+def _meant(event: Event, current: tuple[str, ...], known: set[str | None], stepped: set[str | None]) -> list[str]:
+    """Those of the optimizers of a backward that an event is for: a clip is for those that the scaler knows and have
+    not stepped since, if there are any."""
+    if event.kind not in _OF_GRADIENTS:
+        return list(current)
+    asked = [name for name in current if name in known] or list(current)
+    return [name for name in asked if name not in stepped] or asked
 
 
 def _clipped_again(events: Sequence[Event]) -> set[int]:

@@ -59,6 +59,7 @@ class Breach:
     constants that have to be changed first; `calls` are the places of the calls that led there, from the outermost.
     `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it. `otherwise`: the
     choices of its run, each time with another one that is free taken the other way: such runs may refute it.
+    `about`: calls that say what the user calls the optimizer of the moment, and its scaler.
     """
 
     rule: str
@@ -72,6 +73,7 @@ class Breach:
     shown: Shown | None = field(default=None, compare=False, repr=False)
     scene: Scene | None = field(default=None, compare=False, repr=False)
     otherwise: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
+    about: tuple[tuple[Kind, Site], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def key(self) -> tuple[str, Site]:
@@ -84,11 +86,11 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
     asking = _asking(rules)
-    runs = [(trace, _hidden(list(_breaches(trace, asking)), rules)) for trace in meant]
+    every = [(trace, list(_breaches(trace, asking))) for trace in meant]
     unused = _CLIPS if any(map(_steps, meant)) else _CLIPS | {"scaler"}
     runs = [
-        (trace, [one for one in found if _steps(trace) or rules[one.rule].family not in unused])
-        for trace, found in runs
+        (trace, [one for one in _hidden(found, rules) if _steps(trace) or rules[one.rule].family not in unused])
+        for trace, found in every
     ]
     silent = _silent(traces, rules)
     best: dict[tuple[str, Site], Breach] = {}
@@ -100,7 +102,10 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
             known = best.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 best[breach.key] = replace(breach, otherwise=_otherwise(trace, free))
-    explained = (replace(_set(breach, rules), assumed=_assumed(breach, runs)) for breach in best.values())
+    spared = _Spared(every, {name: rule for name, rule in rules.items() if any(key[0] == name for key in best)})
+    explained = (
+        replace(_set(breach, rules), assumed=_assumed(breach, runs, spared.by(breach))) for breach in best.values()
+    )
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
 
 
@@ -113,10 +118,24 @@ def _otherwise(trace: Trace, free: frozenset[str]) -> tuple[Mapping[str, bool], 
 def _set(breach: Breach, rules: Mapping[str, Rule]) -> Breach:
     """A breach with what happened around it, where its rule has a remedy."""
     shown = breach.shown
-    if shown is None or rules[breach.rule].remedy is None:
+    if shown is None:
+        return breach
+    breach = replace(breach, about=tuple(_about(shown)))
+    if rules[breach.rule].remedy is None:
         return replace(breach, shown=None)
     scene = scene_of(shown.moment, shown.events, shown.at, breach.words.items())
     return replace(breach, shown=None, scene=scene)
+
+
+_NAMING = (Kind.STEP, Kind.SCALER_STEP, Kind.UNSCALE, Kind.ZERO_GRAD, Kind.UPDATE)
+
+
+def _about(shown: Shown) -> Iterable[tuple[Kind, Site]]:
+    """The first call of each kind that says what the user calls the optimizer of a moment, and its scaler."""
+    for kind in _NAMING:
+        found = (one for one in shown.events if one.kind is kind and one.optimizer in (None, shown.moment.name))
+        if (first := next(found, None)) is not None:
+            yield kind, first.site
 
 
 def _steps(trace: Trace) -> bool:
@@ -131,12 +150,57 @@ def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
     return {name for name, refutes in asked if any(map(refutes, events))}
 
 
-def _assumed(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]]) -> tuple[tuple[str, bool], ...]:
+def _assumed(
+    breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]], spared: Sequence[Trace]
+) -> tuple[tuple[str, bool], ...]:
     """The choices without which the mistake is not made, though its place is reached."""
     shown = [trace for trace, found in runs if any(one.key == breach.key for one in found)]
-    others = [trace for trace, found in runs if all(one.key != breach.key for one in found)]
-    reached = [trace.choices for trace in others if _comes_to(breach.site, trace.events)]
-    return needed([trace.choices for trace in shown], reached, shown[0].opaque | shown[0].data)
+    doubtful = shown[0].opaque | shown[0].data
+    return needed([trace.choices for trace in shown], [trace.choices for trace in spared], doubtful)
+
+
+class _Spared:
+    """Which runs are known to be without a mistake that others make.
+
+    A run says nothing that was ended early, in which the mistake is made and another one is told for it, or in which
+    nobody knows what decides.
+    """
+
+    def __init__(self, every: Sequence[tuple[Trace, list[Breach]]], rules: Mapping[str, Rule]) -> None:
+        self._every, self._asking = every, _asking(rules)
+        self._doubts: dict[int, frozenset[tuple[str, Site]]] = {}
+
+    def by(self, breach: Breach) -> list[Trace]:
+        """The runs that come to the place of a breach and are known to be without it."""
+        return [
+            trace
+            for at, (trace, found) in enumerate(self._every)
+            if all(one.key != breach.key for one in found)
+            and _comes_to(breach.site, trace.events)
+            and _goes_on(breach, trace)
+            and breach.key not in self._doubted(at)
+        ]
+
+    def _doubted(self, at: int) -> frozenset[tuple[str, Site]]:
+        if at not in self._doubts:
+            self._doubts[at] = frozenset(_doubted(self._every[at][0], self._asking))
+        return self._doubts[at]
+
+
+def _goes_on(breach: Breach, trace: Trace) -> bool:
+    """Whether a run goes on for as long as it took the mistake to show."""
+    shown = breach.shown
+    if not trace.cut or shown is None:
+        return True
+    return _visits(breach, trace.events) >= _visits(breach, shown.events[: shown.at + 1])
+
+
+def _doubted(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[tuple[str, Site]]:
+    """The rules of which a run cannot say whether they are broken, and where."""
+    for moment, _, _ in _moments(trace):
+        for rule in asking[moment.event.kind]:
+            if rule.doubts(moment):
+                yield rule.id, rule.site(moment)
 
 
 def _comes_to(site: Site, events: Iterable[Event]) -> bool:
@@ -165,15 +229,21 @@ def _asking(rules: Mapping[str, Rule]) -> Mapping[Kind, list[Rule]]:
 
 
 def _breaches(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[Breach]:
-    """Every breach of one run. A rule of a moment is asked before the event takes effect."""
+    """Every breach of one run."""
+    for moment, events, at in _moments(trace):
+        for rule in asking[moment.event.kind]:
+            if rule.breaks(moment):
+                yield _breach(rule, Shown(moment, events, at))
+
+
+def _moments(trace: Trace) -> Iterable[tuple[Moment, Sequence[Event], int]]:
+    """Every moment of a run, and the events of which it is one: before that takes effect."""
     state = State(unknown_start=trace.open)
     state.expect(trace.events)
     events = attributed(trace.events)
     for at, event in enumerate(events):
         for moment in state.moments(event):
-            for rule in asking[event.kind]:
-                if rule.breaks(moment):
-                    yield _breach(rule, Shown(moment, events, at))
+            yield moment, events, at
 
 
 def _breach(rule: Rule, shown: Shown) -> Breach:
@@ -183,7 +253,8 @@ def _breach(rule: Rule, shown: Shown) -> Breach:
     words = {**moment.event.detail, **(rule.words(moment) if rule.words else {})}
     site = rule.site(moment)
     there = (event.stack for event in (moment.event, *moment.last.values()) if event.site == site)
-    return Breach(rule.id, site, mild, words, because, calls=next(there, moment.event.stack), shown=shown)
+    calls = next(there, moment.event.stack)
+    return Breach(rule.id, site, mild, words, because, calls=calls, shown=shown)
 
 
 def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
@@ -220,7 +291,4 @@ def _places(event: Event) -> tuple[Site, ...]:
 def _counted(breach: Breach, other: Trace) -> bool:
     """Whether the other run steps at all, and goes on for as long as it took the mistake to show: what an exception has
     ended earlier says nothing."""
-    if other.cut and breach.shown is not None:
-        shown = breach.shown
-        return _steps(other) and _visits(breach, other.events) >= _visits(breach, shown.events[: shown.at + 1])
-    return _steps(other)
+    return _steps(other) and _goes_on(breach, other)

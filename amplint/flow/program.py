@@ -318,7 +318,7 @@ class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: the regions of a `forward`;
-    `gives`: a loss, when an object of its class is called. `silent`: it acts, and returns None."""
+    `gives`: a loss, when its object is called. `silent`: it acts and returns None. `endless`: its values never end."""
 
     name: str
     params: tuple[Param, ...]
@@ -333,6 +333,7 @@ class Function(Node):
     loops: bool = False
     gives: bool = False
     silent: bool = False
+    endless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,8 +358,7 @@ class Library:
     """What a framework does to the training step, as a small program of its own.
 
     `defines`: the public names that it gives a meaning, and what they are called in its body. `adopts`: names that code
-    gives to an object of a class of it. `spelling`: of its own calls. `settings`: those that the project makes.
-    """
+    gives to an object of a class of it. `spelling`: of its own calls. `settings`: those that the project makes."""
 
     name: str
     body: tuple[Stmt, ...]

@@ -93,7 +93,7 @@ def reads(node: object) -> set[str]:
 _THROUGH = frozenset(
     """abs bool cycle div divmod enumerate filter float getattr int islice iter len list max mean min mul next partial
     range reversed round scale sorted step sum tuple tqdm trange zip backward unscale_ update track autocast
-    enter_context spawn DataParallel DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
+    enter_context spawn DataLoader DataParallel DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
 )
 _CRITERION = re.compile(r"(?i)criterion|^crit|_loss$|^loss(_?fn|_?func)?$|^binary_cross_entropy|^cross_entropy$")
 _MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")

@@ -10,6 +10,7 @@ from typing import Any
 
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
+from amplint.lower.endless import endless
 from amplint.lower.giving import giving
 from amplint.lower.half_models import half_optimizers
 from amplint.lower.names import binds, calls, dotted, functions, last, reaches, reads, walk
@@ -47,7 +48,7 @@ def program_of(
     gives = giving(every)
     words = around.words | {name.lstrip(".") for name in deeds.acting} if objects else around.words
     relevance = Relevance(every, usage, deeds, words, constants_of(taken), gives)
-    pruner = _Pruner(usage, deeds, relevance.kept, gives)
+    pruner = _Pruner(usage, deeds, relevance.kept, gives, endless(every))
     pruned = pruner.body(body)
     bodies = {file: pruner.body(statements) for file, statements in taken.bodies.items()}
     idle = {here for here, there in taken.links.items() if is_idle(bodies[there[0]], there[1])}
@@ -124,8 +125,9 @@ class _Pruner:
         deeds: Deeds,
         kept: AbstractSet[int],
         gives: Container[int] = frozenset(),
+        endless: Container[int] = frozenset(),
     ) -> None:
-        self.usage, self.deeds, self.kept, self.gives = usage, deeds, kept, gives
+        self.usage, self.deeds, self.kept, self.gives, self.endless = usage, deeds, kept, gives, endless
         self.contents = Contents(usage)
 
     def body(self, nodes: Iterable[ir.Stmt]) -> Body:
@@ -177,6 +179,7 @@ class _Pruner:
             casts=_entered(node) if node.name == "forward" else (),
             gives=id(node) in self.gives,
             silent=_is_silent(node),
+            endless=id(node) in self.endless,
         )
 
     def _if(self, node: ir.If) -> ir.If:

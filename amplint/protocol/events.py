@@ -76,12 +76,14 @@ class Gate:
     """The condition that lets an optimizer step happen only on some micro-steps: an `if`, or the loop over a window.
 
     `length` is how the user spells the window's length (`accum_steps`), if that is known. `restarts` says whether its
-    counter is known to start again (True), known to run on (False) over epochs, or not known (None).
+    counter is known to start again (True), known to run on (False) over epochs, or not known (None); `counter`: how the
+    user spells it.
     """
 
     site: Site
     length: str | None = None
     restarts: bool | None = None
+    counter: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

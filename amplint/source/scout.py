@@ -37,6 +37,10 @@ _HELD = re.compile(r"\b\w+\.\w+\.parameters\(\)")
 OPERATORS = frozenset(f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i"))
 """Methods that run where an operator stands."""
 
+_DRAWN_FROM = frozenset({"__iter__", "__next__"})
+_ENDLESS = re.compile(r"(?s)\bwhile (?:True|1)\b.*\byield\b")
+"""What hands out batches, and perhaps never ends."""
+
 
 def scout(text: str, seeds: Collection[str] = ()) -> str | None:
     """The text with every function that cannot matter blanked out; None when nothing in it can matter.
@@ -149,7 +153,7 @@ def blanks(
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
     makes no model and no object that a step is asked of, calls none of the `seeds` and no function of the file that
-    leads to a backward or a step, and computes no schedule.
+    leads to a backward or a step, computes no schedule and hands out no batches.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
@@ -163,7 +167,8 @@ def blanks(
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
         silent = silent and id(node) not in rates and not (makes is not None and makes.search(text))
-        if alone and silent and node.name not in told | OPERATORS and not (_makes_a_model(node) or makes_objects(node)):
+        silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
+        if alone and silent and not (_makes_a_model(node) or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
         elif _ACTS.search(text):
             acting.add(node.name)

@@ -34,6 +34,7 @@ ROOMS = {
         "catalogue",
         "protocol",
         "findings",
+        "own_names",
         "played",
     ),
     "played": ("execution", "flow", "lower", "protocol"),
@@ -51,6 +52,7 @@ ROOMS = {
     "dialects": ("protocol",),
     "protocol": (),
     "findings": ("protocol.scene",),
+    "own_names": ("protocol",),
 }
 LIVE_ROOMS = ("catalogue", "dialects", "protocol")
 HOMES_OF_LIBCST = ("amplint.source.parse", "amplint.lower", "amplint.fix")

@@ -68,6 +68,7 @@ learning rate grows with it, and so does what a clip threshold lets through.
 - `deepspeed/runtime/engine.py` of deepspeed 0.19, `backward`
 """
 
+from amplint.catalogue.amounts import weight_in_doubt
 from amplint.catalogue.remedy import Undivide, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import divided_before_an_engine, divided_by_both, divided_in_a_loop, twice_words
@@ -82,6 +83,7 @@ RULE = Rule(
     place=Kind.BACKWARD,
     because=((Kind.STEP, "stepped here"),),
     words=twice_words,
+    undecided=weight_in_doubt,
     find=divided_in_a_loop,
     hides=("wrong-loss-divisor", "step-per-micro-step"),
     remedy=unsafe(

@@ -65,18 +65,26 @@ from amplint.catalogue.amounts import after_a_short_first, at_least, in_the_firs
 from amplint.catalogue.remedy import CountFromOne, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.state import Moment
+
+
+def _words(moment: Moment) -> dict[str, str]:
+    """The window's length and the gate's counter, as the user spells them."""
+    gate = moment.event.gate
+    return {**window_words(moment), "counter": (gate.counter if gate is not None else "") or "step"}
+
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="the gate is open on the very first micro-batch: the first update is made from one micro-batch "
     "instead of {n}",
-    advice="test `(step + 1) % {n} == 0`",
+    advice="test `({counter} + 1) % {n} == 0`",
     when=(Condition(STEPS, micro_steps=at_least(2), also=after_a_short_first),),
     at_gate=True,
     hides=("dropped-tail-window", "misnormalized-tail-window"),
     because=((Kind.BACKWARD, "the first micro-batch alone"),),
     milder=in_the_first_epoch,
-    words=window_words,
+    words=_words,
     remedy=safe(
         "count the micro-steps that are done",
         CountFromOne(),

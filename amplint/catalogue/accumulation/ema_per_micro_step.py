@@ -64,6 +64,7 @@ change, the source does not say.
 """
 
 from amplint.catalogue.amounts import at_least, averaged_again
+from amplint.catalogue.lengths import length_of
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -73,6 +74,6 @@ RULE = Rule(
     "{n} times as fast",
     advice="update the average where the optimizer steps",
     when=(Condition(Kind.AVERAGE, micro_steps=at_least(1), steps=at_least(1), also=averaged_again),),
-    words=lambda moment: {"n": str(moment.ledger.window.longest)},
+    words=lambda moment: {"n": length_of(moment, lambda window: window.longest)},
     because=((Kind.STEP, "the weights last moved here"),),
 )

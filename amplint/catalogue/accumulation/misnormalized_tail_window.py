@@ -55,7 +55,8 @@ None. The length of the last window has to be known in advance, and where from i
   (https://huggingface.co/blog/gradient_accumulation)
 """
 
-from amplint.catalogue.amounts import at_least, short_but_divided_by_the_long, tail_lengths
+from amplint.catalogue.amounts import at_least, short_but_divided_by_the_long
+from amplint.catalogue.lengths import tail_lengths
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 

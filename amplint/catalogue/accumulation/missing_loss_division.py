@@ -72,7 +72,7 @@ becomes 1/N of what it was; the message says what N is. What is logged stays as 
   (https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html)
 """
 
-from amplint.catalogue.amounts import hardly_felt, undivided, window_words
+from amplint.catalogue.amounts import hardly_felt, undivided, weight_in_doubt, window_words
 from amplint.catalogue.remedy import Divide, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
@@ -87,6 +87,7 @@ RULE = Rule(
     because=((Kind.STEP, "the sum is stepped here"),),
     milder=hardly_felt,
     words=window_words,
+    undecided=weight_in_doubt,
     remedy=unsafe(
         "divide the loss by {n}: the gradient, and with SGD the effective learning rate, becomes 1/{n} of what it was",
         Divide(),

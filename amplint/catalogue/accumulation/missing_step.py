@@ -46,6 +46,7 @@ None. Where the step belongs, and whether there is a reason for none, the source
 - Taking an optimization step (https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step)
 """
 
+from amplint.catalogue.lengths import measured
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
@@ -62,11 +63,17 @@ def _for_nothing(moment: Moment) -> bool:
     return _made(moment.ledger.window) > 1 and "unseen" not in moment.event.detail
 
 
+def _often(moment: Moment) -> dict[str, str]:
+    """That gradients are made more than once; in a process, how often."""
+    often = f" ({_made(moment.ledger.window)} times)" if measured(moment) else ""
+    return {"again": f"again and again{often}"}
+
+
 RULE = Rule(
     tier=Tier.ERROR,
     message="gradients are made {again}, but the optimizer never steps: no weight ever moves",
     advice="call `optimizer.step()` after the last backward of the window",
     when=(Condition(Kind.END, steps={0}, also=_for_nothing),),
-    words=lambda moment: {"again": f"again and again ({_made(moment.ledger.window)} times)"},
+    words=_often,
     place=Kind.BACKWARD,
 )

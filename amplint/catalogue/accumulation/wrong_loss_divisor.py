@@ -71,7 +71,7 @@ None. The divisor may be wrong, or the window; a division that is due twice woul
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
 """
 
-from amplint.catalogue.amounts import divided_by_another, divisor_words
+from amplint.catalogue.amounts import divided_by_another, divisor_words, weight_in_doubt
 from amplint.catalogue.measures import wrong_divisor
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
@@ -85,4 +85,5 @@ RULE = Rule(
     observe=wrong_divisor,
     place=Kind.BACKWARD,
     words=divisor_words,
+    undecided=weight_in_doubt,
 )

@@ -65,7 +65,7 @@ None. Some of the losses may be left unscaled on purpose, with a step of their o
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#working-with-multiple-models-losses-and-optimizers)
 """
 
-from amplint.catalogue.amounts import at_least, scaled_after_unscaled, unscaled_loss
+from amplint.catalogue.amounts import at_least, scale_in_doubt, scaled_after_unscaled, unscaled_loss
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads, Stage
@@ -87,5 +87,6 @@ RULE = Rule(
         ),
     ),
     because=((Kind.BACKWARD, "the gradients that it is added to are made here"),),
-    hides=("unscaled-backward", "step-bypasses-scaler"),
+    hides=("unscaled-backward", "step-bypasses-scaler", "clip-before-unscale"),
+    undecided=scale_in_doubt,
 )

@@ -1,0 +1,34 @@
+"""What can be drawn from for ever: it has no epochs, and nothing is left over at their end."""
+
+from __future__ import annotations
+
+import re
+
+from amplint.execution import attributes
+from amplint.execution.run import Run
+from amplint.execution.values import Instance, Method, Stream, Symbol, Value, last_part
+from amplint.execution.words import says
+from amplint.flow import program as ir
+
+_WORDS = says(r"(?i)(?<![a-z])(infinite|endless|forever|infinitely|unending|neverending)(?![a-z])")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def has_no_end(run: Run, value: Value) -> bool:
+    """Whether it is known, or said by a name where nothing else is known, that something never comes to an end."""
+    if isinstance(value, Stream):
+        return value.endless
+    if isinstance(value, Symbol):
+        return value.endless or says_endless(value.text)
+    if not isinstance(value, Instance):
+        return False
+    begins = attributes.read(run, value, "__iter__")
+    return isinstance(begins, Method) and isinstance(node := begins.function.node, ir.Function) and node.endless
+
+
+def says_endless(text: str) -> bool:
+    """Whether what is not seen says by its name that it has no end: `infinite_loader(data)`, or `data.repeat()`, which
+    tf.data and WebDataset repeat for ever where no number is given."""
+    called, parenthesis, _ = text.partition("(")
+    again = bool(parenthesis) and last_part(called) == "cycle"
+    return again or text.endswith(".repeat()") or _WORDS(_HUMP.sub("_", called))

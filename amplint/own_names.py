@@ -1,0 +1,56 @@
+"""What the user calls the objects of a step: read from the calls that a finding is about."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from amplint.protocol.events import Kind, Site
+
+Names = tuple[tuple[str, str], ...]
+"""Per word that the catalogue uses (`optimizer`, `scaler`) the user's own expression."""
+
+
+def own_names(lines: Sequence[str], calls: Iterable[tuple[Kind, Site]]) -> Names:
+    """The user's own expressions for the objects that some calls of the text are made on, or are given."""
+    found: dict[str, str] = {}
+    for kind, site in calls:
+        node = _call(lines, site)
+        for word, part in _roles(kind, node) if node is not None else ():
+            if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)):
+                found.setdefault(word, ast.unparse(part))
+    return tuple(found.items())
+
+
+def _call(lines: Sequence[str], site: Site) -> ast.Call | None:
+    """The call at a place of the text, None where there is something else: a `with`, or a statement."""
+    rows = [line.rstrip("\r\n") for line in lines[site.row - 1 : site.end_row]]
+    if not rows or site.column < 1 or site.row < 1:
+        return None
+    rows[-1] = rows[-1][: site.end_column - 1]
+    rows[0] = rows[0][site.column - 1 :]
+    try:
+        node = ast.parse(f"({' '.join(rows)})", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return node if isinstance(node, ast.Call) else None
+
+
+_METHODS = {
+    Kind.STEP: "step",
+    Kind.SCALER_STEP: "step",
+    Kind.UNSCALE: "unscale_",
+    Kind.ZERO_GRAD: "zero_grad",
+    Kind.UPDATE: "update",
+}
+"""Per kind of event the method whose call it is."""
+
+
+def _roles(kind: Kind, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The parts of a call that are an optimizer or a scaler."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != _METHODS[kind]:
+        return
+    by_scaler = kind in (Kind.SCALER_STEP, Kind.UNSCALE, Kind.UPDATE)
+    yield ("scaler" if by_scaler else "optimizer"), call.func.value
+    if kind in (Kind.SCALER_STEP, Kind.UNSCALE) and call.args:
+        yield "optimizer", call.args[0]

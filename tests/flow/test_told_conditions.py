@@ -1,0 +1,101 @@
+"""A condition is named only if the mistake is known to be absent on its other side."""
+
+import pytest
+
+from amplint.analysis import findings_of
+
+LOOP = """
+from lib import reweighted
+
+def train(model, criterion, loader, optimizer, mode, divide, n):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+{}
+        loss.backward()
+        if (i + 1) % n == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+def told(source, rule):
+    found = [one.message for one in findings_of(source, "train.py") if one.code == rule]
+    assert len(found) == 1
+    return found[0]
+
+
+def undivided(*lines):
+    """What is said of the missing division in a loop with some lines between the loss and its backward."""
+    return told(LOOP.format("\n".join(" " * 8 + line for line in lines)), "missing-loss-division")
+
+
+OTHERS_ARE_AS_WRONG = ["if mode == 'a':", "    loss = loss * 2"]
+OTHERS_ARE_NOT_KNOWN = ["if mode == 'a':", "    loss = reweighted(loss, n)"]
+OTHERS_RAISE = ["if mode == 'a':", "    raise ValueError(mode)"]
+OTHERS_RAISE_LATER = ["if mode == 'a' and i > 0:", "    raise ValueError(mode)"]
+
+
+@pytest.mark.parametrize("lines", [OTHERS_ARE_AS_WRONG, OTHERS_ARE_NOT_KNOWN, OTHERS_RAISE, OTHERS_RAISE_LATER])
+def test_runs_that_are_as_wrong_or_not_known_or_ended_early_say_nothing(lines):
+    assert "(when" not in undivided(*lines)
+
+
+def test_what_mends_the_mistake_on_one_side_is_named():
+    assert undivided("if divide:", "    loss = loss / n").endswith("(when `divide` is false)")
+
+
+def test_all_branches_of_a_setting_that_refuses_the_rest_need_no_condition():
+    lines = [
+        "if mode == 'a':",
+        "    loss = criterion(model(x), y)",
+        "elif mode == 'b':",
+        "    loss = loss * 2",
+        "else:",
+        "    raise ValueError",
+    ]
+    assert "(when" not in undivided(*lines)
+
+
+SCALED = """
+import torch
+from lib import unseen
+
+def train(model, criterion, loader, optimizer, scaler, extra, {flag}):
+    for x, y in loader:
+        optimizer.zero_grad()
+        scaler.scale(criterion(model(x), y)).backward()
+        loss = extra(model(x))
+        {lines}
+        loss.backward()
+        scaler.step(optimizer)
+        scaler.update()
+"""
+
+
+def test_of_a_loss_that_may_be_scaled_nobody_knows():
+    source = SCALED.format(flag="other", lines="if other: loss = unseen.scale_it(loss)")
+    assert "(when" not in told(source, "mixed-scaled-losses")
+
+
+def test_of_a_loss_that_is_scaled_on_one_side_the_other_is_named():
+    source = SCALED.format(flag="other", lines="if other: loss = scaler.scale(loss)")
+    assert told(source, "mixed-scaled-losses").endswith("(when `other` is false)")
+
+
+HIDDEN = """
+import torch
+def train(model, criterion, loader, optimizer, scaler, again, limit):
+    for x, y in loader:
+        optimizer.zero_grad()
+        scaler.scale(criterion(model(x), y)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
+        if again:
+            scaler.unscale_(optimizer)
+            scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+"""
+
+
+def test_a_run_in_which_another_finding_stands_for_it_is_not_without_it():
+    assert "(when" not in told(HIDDEN, "clip-before-unscale")
