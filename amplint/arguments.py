@@ -97,8 +97,10 @@ def _about_fixes(parser: ArgumentParser) -> None:
         "fixes (each is proved on a copy: its mistake is gone, and none is there that was not there before; another "
         "one that the mistake had hidden is told then)"
     )
-    fixes.add_argument("--fix", action="store_true", help="mend what can be mended without changing a right program")
-    fixes.add_argument("--unsafe-fixes", action="store_true", default=None, help="also change the numbers of a run")
+    safe = "make the safe fixes: after a safe fix the program does what its source says"
+    unsafe = "make the others too: an unsafe fix guesses what was meant"
+    fixes.add_argument("--fix", action="store_true", help=safe)
+    fixes.add_argument("--unsafe-fixes", action="store_true", default=None, help=unsafe)
     fixes.add_argument("--diff", action="store_true", help="tell the fixes as a patch, write nothing")
     fixes.add_argument("--fix-only", action="store_true", help="mend, and do not tell what is left")
     fixes.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit with 1 if anything was mended")

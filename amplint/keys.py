@@ -100,7 +100,7 @@ KEYS: dict[str, Key] = {
     "baseline": Key("A file of findings that are known and not told.", '"amplint-baseline.json"', _one(_text)),
     "cache-dir": Key("Where the cache is kept.", '".amplint_cache"', _one(_text)),
     "extend": Key("A configuration that this one stands on.", '"../pyproject.toml"', _one(_text)),
-    "unsafe-fixes": Key("Fixes that change the numbers of a run are made too.", "true", _one(_flag)),
+    "unsafe-fixes": Key("Fixes that guess what was meant are made too.", "true", _one(_flag)),
     "fixable": Key("The rules whose findings may be mended.", '["ALL"]', _one(_rules)),
     "unfixable": Key("The rules whose findings are never mended.", '["missing-loss-division"]', _one(_rules)),
     "versions": Key("Which versions of libraries are meant.", '{ torch = ">=2.4" }', _each(_text)),

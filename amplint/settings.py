@@ -37,7 +37,7 @@ class Settings:
     """Everything that decides what is reported, and mended. `root` is the folder that patterns are relative to, `file`
     the configuration, None if there is none. `baseline` and `cache_dir` are paths, `output_format` a format's name.
 
-    `fixing`: what is done about fixes; `unsafe_fixes`: those that change the numbers of a run too; `fixable`: of which
+    `fixing`: what is done about fixes; `unsafe_fixes`: those that guess what was meant too; `fixable`: of which
     rules.
     """
 

@@ -14,13 +14,22 @@ from amplint.protocol.events import Kind
 
 
 class Safety(str, Enum):
-    """What a fix may do to a run that is under way."""
+    """What a fix takes for granted. The texts below say it to users: the command line, the README and the pages."""
 
     SAFE = "safe"
-    """No correct program changes its meaning; the numbers become those that the source says."""
+    """The source says already what the program does afterwards, as a threshold or a scaler that is there to be used. No
+    correct program changes."""
 
     UNSAFE = "unsafe"
-    """The numbers change against the schedule that the user has tuned, or a guess of what was meant is in it."""
+    """The source says something else, as an order or a divisor, and what was meant is a guess; or it holds for the
+    schedule that the user has tuned."""
+
+
+SAFE_MEANS = "after a safe fix the program does what its source says"
+UNSAFE_MEANS = "an unsafe fix guesses what was meant"
+NUMBERS_CHANGE = "The numbers of a run that was tuned with the mistake in it change."
+NUMBERS_STAY = "No number of a run changes."
+"""The page of a rule with a safe fix says one of the last two."""
 
 
 Kinds = tuple[Kind, ...]
@@ -231,10 +240,10 @@ class Remedy:
 
 
 def safe(message: str, *ways: Action | tuple[Action, ...], reveals: tuple[str, ...] = ()) -> Remedy:
-    """A remedy that changes no correct program."""
+    """A remedy after which the program does what its source says; it changes no correct program."""
     return Remedy(Safety.SAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways), reveals)
 
 
 def unsafe(message: str, *ways: Action | tuple[Action, ...], reveals: tuple[str, ...] = ()) -> Remedy:
-    """A remedy that changes the numbers of a run against its own schedule."""
+    """A remedy that guesses what was meant."""
     return Remedy(Safety.UNSAFE, message, tuple(way if isinstance(way, tuple) else (way,) for way in ways), reveals)

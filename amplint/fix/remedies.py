@@ -17,7 +17,7 @@ from amplint.fix.regions import end_region
 from amplint.fix.renaming import rename
 from amplint.fix.sentences import read, written
 from amplint.fix.stage import Stage
-from amplint.protocol.events import Kind, Site
+from amplint.protocol.events import Event, Kind, Site
 
 Changes = list[Change]
 MOST_TRIED = 6  # ways of one remedy; each costs an analysis
@@ -167,11 +167,25 @@ def _moved(stage: Stage, action: Move, moved: list[Statement]) -> Iterator[Chang
     if event is None:
         return
     moved = sorted(moved, key=lambda one: stage.code.span(one)[0])
-    anchor = stage.anchor(event, [] if action.inside else list(moved), twins=not action.inside)
-    if action.inside:
-        anchor = stage.code.statement(node) if (node := stage.node(event)) is not None else None
-    if anchor is None or stage.code.function(anchor) is not stage.code.function(moved[0]):
+    for anchor in _anchors(stage, action, event, moved):
+        if stage.code.function(anchor) is stage.code.function(moved[0]):
+            yield from _moved_to(stage, action, event, anchor, moved)
+
+
+def _anchors(stage: Stage, action: Move, event: Event, moved: list[Statement]) -> Iterator[Statement]:
+    """The statements next to which others may be moved; inside of a loop first behind all branches of an `if`."""
+    if not action.inside:
+        lifted = stage.anchor(event, list(moved))
+        yield from [lifted] if lifted is not None else []
         return
+    node = stage.node(event)
+    here = stage.code.statement(node) if node is not None else None
+    loop = _nearest_loop(stage.code, here) if here is not None else None
+    lifted = stage.anchor(event, [loop.body.body[0]]) if isinstance(loop, cst.For | cst.While) else None
+    yield from dict.fromkeys(one for one in (lifted, here) if one is not None)
+
+
+def _moved_to(stage: Stage, action: Move, event: Event, anchor: Statement, moved: list[Statement]) -> Iterator[Changes]:
     alone = list(dict.fromkeys(moved))
     moved = layout.together(stage.code, alone)
     if any(stage.code.inside(anchor, one) or _is_commented_on(stage.code, one) for one in moved):

@@ -40,7 +40,7 @@ def _respell(stage: Stage, action: Respell) -> Iterator[Changes]:
     if node is None:
         return
     sentence = written(action.into, {**stage.names(node), **read(action.what, node)})
-    condition = _condition_of_scaler(stage, node)
+    condition = _condition_of_scaler(stage, node, action.into is not Kind.SCALE)
     if sentence is None or condition is None:
         return
     if not condition:
@@ -51,10 +51,10 @@ def _respell(stage: Stage, action: Respell) -> Iterator[Changes]:
         yield from _as_twins(stage, statement, condition, sentence)
 
 
-def _condition_of_scaler(stage: Stage, node: cst.CSTNode) -> str | None:
+def _condition_of_scaler(stage: Stage, node: cst.CSTNode, gated: bool) -> str | None:
     """The condition under which the scaler is used, and a call is not: without it, it may not be there at all."""
     scaled = stage.scaled(node)
-    return "" if scaled is None else stage.condition(*scaled, node)
+    return "" if scaled is None else stage.condition(*scaled, node, gated)
 
 
 def _as_twins(stage: Stage, statement: cst.Expr, condition: str, sentence: str) -> Iterator[Changes]:

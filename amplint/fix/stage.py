@@ -96,16 +96,20 @@ class Stage:
                 best = outer
         return best
 
-    def condition(self, event: Event, node: cst.CSTNode | None, anchor: cst.CSTNode) -> str | None:
-        """The condition under which a node runs, seen from a statement; "" for none, None if it is the event's gate."""
+    def condition(self, event: Event, node: cst.CSTNode | None, anchor: cst.CSTNode, gated: bool = True) -> str | None:
+        """The condition under which a node runs, seen from a statement; "" for none, None if it is the event's gate.
+
+        Not `gated`: what happens on every micro-step is asked for, and the gate is no condition of it.
+        """
         parts: list[str] = []
         inner = node
         for above in self.code.above(node) if node is not None else ():
             if self.code.inside(anchor, above):
                 break
             if self.is_gate(above, event) or self.counts(above):
-                return None
-            if isinstance(above, cst.If) and inner is not above.test:
+                if gated:
+                    return None
+            elif isinstance(above, cst.If) and inner is not above.test:
                 parts.append(self._taken(above, negated=inner is above.orelse))
             inner = above
         if len(parts) == 1 and (bare := _unwrapped(parts[0])) is not None:

@@ -37,7 +37,7 @@ def _fixable(found: list[Finding], unsafe: bool) -> Iterator[str]:
     if now:
         yield f"[*] {now} fixable with the `--fix` option" + (f" ({more} more with `--unsafe-fixes`)." if more else ".")
     elif more:
-        yield f"No safe fixes; {more} fixable with `--fix --unsafe-fixes`, which change the numbers of a run."
+        yield f"No safe fixes; {more} fixable with `--fix --unsafe-fixes`, which guess what was meant."
 
 
 def applicable(finding: Finding, unsafe: bool) -> bool:

@@ -51,7 +51,7 @@ this is a warning.
 
 ## Fix
 
-Safe: adds the `+ 1`. The windows become those that the divisor and the schedule already count on. Other
+Unsafe: adds the `+ 1`. The windows become those that the divisor and the schedule already count on. Other
 micro-batches are left over at the end of an epoch then, and may be told as a `dropped-tail-window`, which the
 epoch had before as well.
 
@@ -62,7 +62,7 @@ epoch had before as well.
 """
 
 from amplint.catalogue.amounts import after_a_short_first, at_least, in_the_first_epoch, window_words
-from amplint.catalogue.remedy import CountFromOne, safe
+from amplint.catalogue.remedy import CountFromOne, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.state import Moment
@@ -85,7 +85,7 @@ RULE = Rule(
     because=((Kind.BACKWARD, "the first micro-batch alone"),),
     milder=in_the_first_epoch,
     words=_words,
-    remedy=safe(
+    remedy=unsafe(
         "count the micro-steps that are done",
         CountFromOne(),
     ),

@@ -44,7 +44,8 @@ several optimizers each one needs its own. Lowering the learning rate only delay
 
 ## Fix
 
-Safe: zeroes right after the step. No right program steps again and again on the sum of all gradients so far.
+Safe: zeroes right after the step. No right program steps again and again on the sum of all gradients so far. The
+numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

@@ -49,8 +49,8 @@ total, where it is printed, is enough.
 
 ## Fix
 
-Safe: adds `.detach()`. The number is the same, and no synchronisation with the device is added, as `.item()`
-would.
+Safe: adds `.detach()`. The number is the same, and no synchronisation with the device is added, as `.item()` would.
+No number of a run changes.
 
 ## Source
 

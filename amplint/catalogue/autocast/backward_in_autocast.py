@@ -41,8 +41,9 @@ forward's autocast state in the backward says so by itself: `torch.amp.custom_fw
 
 ## Fix
 
-Safe: ends the region before the backward, where none of the statements that leave it computes anything that
-autocast would do in another precision. The backward of an operation runs in the type of its forward anyway.
+Safe: ends the region before the backward, where none of the statements that leave it computes anything that autocast
+would do in another precision. The backward of an operation runs in the type of its forward anyway. No number of a run
+changes.
 
 ## Source
 

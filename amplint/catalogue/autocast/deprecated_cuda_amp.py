@@ -65,8 +65,8 @@ supports torch before 2.4, say so in its dependencies, or with `versions = {torc
 
 ## Fix
 
-Safe: takes everything from `torch.amp`, with the device "cuda" named; torch does the same in the old names. All
-of a file at once, or nothing of it where a use is not clear.
+Safe: takes everything from `torch.amp`, with the device "cuda" named; torch does the same in the old names. All of a
+file at once, or nothing of it where a use is not clear. No number of a run changes.
 
 ## Source
 

@@ -48,8 +48,8 @@ deprecated since torch 2.4, and do not pass the dtype first: by position, the de
 
 ## Fix
 
-Safe: names the device "cuda" where none is named, or takes the class from where it has that argument. As it
-stands the call raises.
+Safe: names the device "cuda" where none is named, or takes the class from where it has that argument. As it stands
+the call raises. No number of a run changes.
 
 ## Source
 

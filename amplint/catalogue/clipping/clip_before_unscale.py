@@ -52,7 +52,7 @@ do not unscale after the clip; do not unscale on every micro-step (`repeated-uns
 ## Fix
 
 Safe: calls `scaler.unscale_(optimizer)` before the clip. The threshold becomes the one that is written, and no
-program that is right clips scaled gradients.
+program that is right clips scaled gradients. The numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

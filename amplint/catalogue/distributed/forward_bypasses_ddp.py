@@ -58,8 +58,8 @@ argument that says what is meant.
 
 ## Fix
 
-Safe: calls the wrapper. It runs the same forward, and the ranks then average their gradients, which is all that
-it is for.
+Safe: calls the wrapper. It runs the same forward, and the ranks then average their gradients, which is all that it is
+for. The numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

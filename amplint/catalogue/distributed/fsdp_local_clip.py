@@ -75,7 +75,8 @@ whose parameters are DTensors, torch's function is right.
 
 ## Fix
 
-Safe: calls the model's own clip. The norm is then that of all gradients, as the threshold says.
+Safe: calls the model's own clip. The norm is then that of all gradients, as the threshold says. The numbers of a run
+that was tuned with the mistake in it change.
 
 ## Source
 

@@ -60,8 +60,8 @@ divide or scale by hand as well.
 
 ## Fix
 
-Safe: calls the framework's backward. It back-propagates the same loss, and does what the framework's step
-counts on having been done.
+Safe: calls the framework's backward. It back-propagates the same loss, and does what the framework's step counts on
+having been done. The numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

@@ -62,8 +62,8 @@ DeepSpeed the entry `gradient_clipping` of its configuration.
 
 ## Fix
 
-Safe: calls the framework's clip with the same arguments, at the end of the window where it has one. The
-threshold becomes the one that is written.
+Safe: calls the framework's clip with the same arguments, at the end of the window where it has one. The threshold
+becomes the one that is written. The numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

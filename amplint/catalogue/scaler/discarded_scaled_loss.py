@@ -42,8 +42,8 @@ exist.
 
 ## Fix
 
-Safe: back-propagates the scaled loss, as its scaling says was meant; the scaler's step divides by the scale
-again.
+Safe: back-propagates the scaled loss, as its scaling says was meant; the scaler's step divides by the scale again.
+The numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

@@ -61,7 +61,7 @@ for every step, which throws the learnt scale away.
 ## Fix
 
 Safe: calls `scaler.update()` after the last step. Without it the scale never changes, and a second `unscale_()`
-raises.
+raises. No number of a run changes.
 
 ## Source
 

@@ -86,7 +86,7 @@ nothing steps and nothing is unscaled, there is nothing to update. Do not catch 
 ## Fix
 
 Safe: puts the call under the condition of the step, or takes it out where there is none. Nothing but the exception
-goes.
+goes. No number of a run changes.
 
 ## Source
 

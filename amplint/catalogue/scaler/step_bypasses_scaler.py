@@ -45,8 +45,8 @@ Replace `optimizer.step()` by `scaler.step(optimizer)` and call `scaler.update()
 
 ## Fix
 
-Safe: steps through the scaler. The gradients are divided by the scale that they carry, and a step that would
-hold infinities is skipped.
+Safe: steps through the scaler. The gradients are divided by the scale that they carry, and a step that would hold
+infinities is skipped. The numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

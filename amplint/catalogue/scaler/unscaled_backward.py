@@ -53,8 +53,8 @@ nothing (`discarded-scaled-loss`).
 
 ## Fix
 
-Safe: back-propagates the scaled loss. The scaler's step divides by the scale again, where it now divides
-gradients that have none.
+Safe: back-propagates the scaled loss. The scaler's step divides by the scale again, where it now divides gradients
+that have none. The numbers of a run that was tuned with the mistake in it change.
 
 ## Source
 

@@ -71,7 +71,7 @@ faster as an epoch has updates.
 
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.horizons import handed_over_per_epoch, per_epoch_though_in_batches, unit_words
-from amplint.catalogue.remedy import Move, unsafe
+from amplint.catalogue.remedy import SKIPPED, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -89,5 +89,6 @@ RULE = Rule(
     remedy=unsafe(
         "step the scheduler after every step of the optimizer",
         Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP), inside=True),
+        reveals=SKIPPED,
     ),
 )

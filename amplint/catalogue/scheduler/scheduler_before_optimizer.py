@@ -60,7 +60,7 @@ keep the schedule in step with a scaler that skips, call it only if `scaler.get_
 
 ## Fix
 
-Safe: moves the scheduler's step behind the optimizer's. Each update is made under the learning rate that the
+Unsafe: moves the scheduler's step behind the optimizer's. Each update is made under the learning rate that the
 schedule has for it, beginning with the first.
 
 ## Source
@@ -70,7 +70,7 @@ schedule has for it, beginning with the first.
 """
 
 from amplint.catalogue.amounts import at_least, leads_again
-from amplint.catalogue.remedy import Move, safe
+from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
@@ -84,7 +84,7 @@ RULE = Rule(
     ),
     place=Kind.SCHEDULER_STEP,
     because=((Kind.BACKWARD, "the gradients that are waiting for the optimizer's step"),),
-    remedy=safe(
+    remedy=unsafe(
         "step the scheduler after the optimizer",
         Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
     ),
