@@ -118,8 +118,7 @@ def _otherwise(trace: Trace, free: frozenset[str]) -> tuple[Mapping[str, bool], 
 def _set(breach: Breach, rules: Mapping[str, Rule]) -> Breach:
     """A breach with what happened around it, where its rule has a remedy."""
     shown = breach.shown
-    if shown is None:
-        return breach
+    assert shown is not None  # it was found at a moment
     breach = replace(breach, about=tuple(_about(shown)))
     if rules[breach.rule].remedy is None:
         return replace(breach, shown=None)

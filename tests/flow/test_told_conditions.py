@@ -99,3 +99,28 @@ def train(model, criterion, loader, optimizer, scaler, again, limit):
 
 def test_a_run_in_which_another_finding_stands_for_it_is_not_without_it():
     assert "(when" not in told(HIDDEN, "clip-before-unscale")
+
+
+UNSEEN = """
+import torch
+from lib import unseen
+
+def train(model, criterion, loader, optimizer, scaler, other):
+    for x, y in loader:
+        optimizer.zero_grad()
+        scaler.scale(criterion(model(x), y)).backward()
+        if other:
+            unseen(optimizer, scaler)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+"""
+
+
+def test_what_code_that_is_not_seen_may_have_done_is_no_other_side():
+    assert "(when" not in told(UNSEEN, "clip-before-unscale")
+
+
+def test_what_is_seen_to_unscale_is_one():
+    seen = UNSEEN.replace("unseen(optimizer, scaler)", "scaler.unscale_(optimizer)")
+    assert told(seen, "clip-before-unscale").endswith("(when `other` is false)")
