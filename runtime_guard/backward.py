@@ -10,6 +10,7 @@ from torch import Tensor
 
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
+from amplint.protocol.window import begins_micro_step
 from runtime_guard import gradients
 from runtime_guard.divisors import batches_in, divisor_in
 from runtime_guard.frameworks import Brought
@@ -121,7 +122,8 @@ class Backward:
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight, reading),
-                forward=forward, region=region, alone=len(names) == 1, **recorder.sharing.of(tensors),
+                forward=forward, region=region, alone=len(names) == 1, branches=recorder.gates.branches(stack),
+                **recorder.sharing.of(tensors),
             )  # fmt: skip
         recorder.sharing.passed()
         recorder.reached = names
@@ -163,8 +165,8 @@ class Backward:
         beat = self._recorder.course.expected(Kind.BACKWARD, stack)
         if beat is not None:
             return beat.begins
-        ledger = self._recorder.state.ledgers[name]
-        return not ledger.window.here or stack in ledger.window.here
+        window = self._recorder.state.ledgers[name].window
+        return begins_micro_step(window, stack, self._recorder.gates.branches(stack))
 
     def _detail(self, name: str, brought: Brought, weight: float | None, reading: Outcome) -> dict[str, str]:
         """Whose doing it is, and what the loss was divided by, where that is known to be the length of a window: the

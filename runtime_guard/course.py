@@ -19,6 +19,7 @@ from typing import Any
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.readings import Reading
 from amplint.protocol.state import Moment, State
+from amplint.protocol.window import NO_WINDOW, begins_micro_step
 from runtime_guard import strides
 from runtime_guard.tally import Tally, weight_of
 from runtime_guard.timeline import TOLD, Timelines
@@ -52,8 +53,8 @@ class Beat:
     @property
     def begins(self) -> bool:
         """Whether this backward was the first of a micro-step."""
-        here = self.moments[0].ledger.window.here if self.moments else ()
-        return not here or self.place in here
+        window = self.moments[0].ledger.window if self.moments else NO_WINDOW
+        return begins_micro_step(window, self.place, self.event.branches)
 
 
 class Course:

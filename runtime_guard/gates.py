@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from types import CodeType
 
-from amplint.protocol.events import Gate, Site
+from amplint.protocol.events import Branches, Gate, Site
 from runtime_guard.sites import Owner, Place, Sites
 
 _BOUNDARY = re.compile(r"(?i)accum|boundary|sync|update|step|last|micro|window")
@@ -29,6 +29,7 @@ class Gates:
         self._sites = sites
         self._trees: dict[str, ast.Module | None] = {}
         self._known: dict[tuple[Site, ...], Gate | None] = {}
+        self._branches: dict[tuple[Site, ...], Branches] = {}
         self._shown: dict[Site, Gate] = {}
         self._loops: dict[Site, range] = {}
 
@@ -37,6 +38,18 @@ class Gates:
         if stack not in self._known:
             self._known[stack] = self._found(self._sites.chain.get(stack, stack))
         return self._known[stack]
+
+    def branches(self, stack: Place) -> Branches:
+        """The branches of the user's conditions that the calls of a stack stand in, each within its own function."""
+        if stack not in self._branches:
+            chain = self._sites.chain.get(stack, stack)
+            self._branches[stack] = frozenset(
+                ((*chain[:depth], Site(site.path, node.lineno)), branch)
+                for depth, site in enumerate(chain)
+                if self._sites.owner(site.path) is Owner.USER
+                for node, branch in _branches_on(self._path(site))
+            )
+        return self._branches[stack]
 
     def at(self, site: Site) -> Gate:
         """The gate that what happens at a place shows, and no source."""
@@ -194,6 +207,26 @@ def _conditions(path: list[ast.AST]) -> Iterator[tuple[ast.If | ast.IfExp, ast.e
                         yield sibling, sibling.test
         if isinstance(outer, ast.For | ast.While):
             return
+
+
+_JUMPS = ast.Continue | ast.Break | ast.Return | ast.Raise
+
+
+def _branches_on(path: list[ast.AST]) -> Iterator[tuple[ast.If, int]]:
+    """The conditions that a place stands under, and in which of their branches; what follows a branch that ends with a
+    jump is the other one."""
+    for outer, inner in zip(path[:-1], path[1:], strict=True):
+        for name in ("body", "orelse"):
+            block = getattr(outer, name, None)
+            if not isinstance(block, list) or inner not in block:
+                continue
+            if isinstance(outer, ast.If):
+                yield outer, int(name == "orelse")
+            for sibling in block[: block.index(inner)]:
+                if isinstance(sibling, ast.If) and isinstance(sibling.body[-1], _JUMPS):
+                    yield sibling, 1
+                elif isinstance(sibling, ast.If) and sibling.orelse and isinstance(sibling.orelse[-1], _JUMPS):
+                    yield sibling, 0
 
 
 def _tells(test: ast.expr) -> bool:

@@ -9,7 +9,7 @@ from amplint.catalogue.lengths import length_of, measured
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
-from amplint.protocol.window import Window, epoch_of, loses, worth
+from amplint.protocol.window import Window, epoch_of, loses, totals, worth
 from amplint.protocol.window import begins_micro_step as _begins
 
 _ADAPTIVE = frozenset(
@@ -27,7 +27,7 @@ def at_least(count: int) -> Callable[[int], bool]:
 
 def begins_micro_step(moment: Moment) -> bool:
     """Whether a backward begins another micro-step of the window."""
-    return _begins(moment.ledger.window, moment.event)
+    return _begins(moment.ledger.window, moment.event.step_of_program, moment.event.branches)
 
 
 def undivided(moment: Moment) -> bool:
@@ -38,11 +38,8 @@ def undivided(moment: Moment) -> bool:
     window = moment.ledger.window
     if window.micro_steps < 2 or (moment.event.gate is None and window.gate is None):
         return False
-    return any(
-        weight is not None and isclose(weight, window.micro_steps, rel_tol=1e-6)
-        for place, weight in window.weights
-        if place in window.here
-    )
+    count = window.micro_steps
+    return any(weight is not None and isclose(weight, count, rel_tol=1e-6) for weight in totals(window))
 
 
 def weight_in_doubt(moment: Moment) -> bool:
@@ -298,11 +295,7 @@ def short_but_divided_by_the_long(moment: Moment) -> bool:
     if window.gate is None or not 0 < window.micro_steps < window.longest or not epoch_of(window)[1]:
         return False
     due = window.micro_steps / window.longest
-    return any(
-        weight is not None and isclose(weight, due, rel_tol=1e-6)
-        for place, weight in window.weights
-        if place in window.here
-    )
+    return any(weight is not None and isclose(weight, due, rel_tol=1e-6) for weight in totals(window))
 
 
 def scaled_loss(moment: Moment) -> bool:
@@ -386,15 +379,15 @@ def _odd_divisor(moment: Moment) -> tuple[str, str] | None:
     count = window.micro_steps
     if count < 3 or window.late or (moment.event.gate is None and window.gate is None):
         return None
-    totals = [weight for place, weight in window.weights if place in window.here and weight is not None]
+    known = [weight for weight in totals(window) if weight is not None]
     over = moment.last[Kind.BACKWARD].detail.get("over")
-    if over is not None and not any(isclose(total, 1, rel_tol=1e-6) for total in totals):
+    if over is not None and not any(isclose(total, 1, rel_tol=1e-6) for total in known):
         return f"`{over}`", f"{{n}} / {over}"
     for what, due, spelled in (
         ("{n} twice", 1 / count, "1/{n}"),
         ("{n} on the last micro-step only", count - 1 + 1 / count, "{n} - 1 + 1/{n}"),
         ("a running index", sum(1 / number for number in range(1, count + 1)), "1/1 + ... + 1/{n}"),
     ):
-        if any(isclose(total, due, rel_tol=1e-6) for total in totals):
+        if any(isclose(total, due, rel_tol=1e-6) for total in known):
             return what, f"{due:.3g}" if measured(moment) else spelled
     return None

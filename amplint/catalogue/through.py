@@ -15,6 +15,7 @@ from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
+from amplint.protocol.window import totals
 
 _FRAMEWORK = "by the framework's backward"
 
@@ -56,8 +57,7 @@ def divided_by_both(moment: Moment) -> bool:
         return False
     if count == 2:  # 1/2 may be meant, as the weight of a loss; two divisors are seen in a run alone
         return _seen_twice(moment)
-    totals = [weight for place, weight in window.weights if place in window.here and weight is not None]
-    return any(isclose(total, 1 / count, rel_tol=1e-6) for total in totals)
+    return any(weight is not None and isclose(weight, 1 / count, rel_tol=1e-6) for weight in totals(window))
 
 
 def _seen_twice(moment: Moment) -> bool:

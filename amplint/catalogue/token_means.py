@@ -6,6 +6,7 @@ from math import isclose
 
 from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
+from amplint.protocol.window import totals
 
 
 def token_means(moment: Moment) -> bool:
@@ -15,8 +16,7 @@ def token_means(moment: Moment) -> bool:
         return False
     if "ignored" not in moment.last[Kind.BACKWARD].detail:
         return False
-    weights = (weight for place, weight in window.weights if place in window.here)
-    return any(weight is not None and isclose(weight, 1, rel_tol=1e-6) for weight in weights)
+    return any(weight is not None and isclose(weight, 1, rel_tol=1e-6) for weight in totals(window))
 
 
 def token_words(moment: Moment) -> dict[str, str]:

@@ -116,7 +116,7 @@ class Run:
     enter them. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition
     that may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`:
     those for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a
-    library, whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
+    library, whose end takes them out. `branches`: those of conditions that the program is in. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
     generator is to run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a
     batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
     others call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
@@ -132,6 +132,7 @@ class Run:
     stack: list[Site] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
     loop_gate: Gate | None = None
+    branches: list[tuple[tuple[Site, ...], int]] = field(default_factory=list)
     optimizers: dict[str, Optimizer] = field(default_factory=dict)
     objects: dict[tuple[str, str], Value] = field(default_factory=dict)
     annotated: dict[str, str] = field(default_factory=dict)
@@ -241,6 +242,11 @@ class Run:
             if pushed:
                 self.stack.pop()
 
+    def branch(self, at: ir.Span, number: int) -> None:
+        """Goes into a branch of a condition at a place, to the end of the block; what a library does has no place."""
+        if not self.in_library:
+            self.branches.append(((*self.stack, self.site(at)), number))
+
     def count(self) -> None:
         """Counts a statement. Raises Cut when the run has become too long."""
         self.cost += 1
@@ -295,6 +301,7 @@ class Run:
             parameters=_parameters(kind, optimizer, scaler),
             repeats=self.in_batches > 0,
             region=self.region.precision,
+            branches=frozenset(self.branches) if kind is Kind.BACKWARD else frozenset(),
             **rest,
         )
         self.events.append(event)

@@ -53,12 +53,23 @@ from amplint.protocol.values import with_changes
 
 def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
     """Runs statements until one of them jumps."""
+    depth = len(run.branches)
     for node in body:
         run.count()
         signal = _EXECUTORS[type(node)](run, scope, node)
         if signal is not None:
-            return signal
-    return None
+            break
+        if type(node) is ir.If and (_leaves(node.body) or _leaves(node.orelse)):
+            run.branch(node.at, int(_leaves(node.body)))  # what follows is the other branch
+    else:
+        signal = None
+    del run.branches[depth:]
+    return signal
+
+
+def _leaves(body: tuple[ir.Stmt, ...]) -> bool:
+    """Whether a block ends with a jump."""
+    return bool(body) and isinstance(body[-1], (ir.Leave, ir.Return))
 
 
 def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
@@ -241,7 +252,10 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         _at_times(run, taken, test),
         picking.some(run, node, test),
     ):
+        depth = len(run.branches)
+        run.branch(node.at, int(not taken))
         signal = execute(run, scope, node.body if taken else node.orelse)
+        del run.branches[depth:]
     if signal == "raise":
         raise Cut  # such a run is refused
     if not taken and isinstance(test, Gated) and _jumps(node.body):

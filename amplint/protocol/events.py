@@ -53,6 +53,14 @@ class Kind(Enum):
 
 STEPS = frozenset({Kind.STEP, Kind.SCALER_STEP})
 
+Branches = frozenset[tuple[tuple["Site", ...], int]]
+"""The branches that something stands in: the place of each `if`, with the calls that led to it, and which branch."""
+
+
+def exclude(one: Branches, other: Branches) -> bool:
+    """Whether two places are in different branches of the same `if`, so that one pass through it never runs both."""
+    return any(place == same and branch != taken for place, branch in one for same, taken in other)
+
 
 class Site(NamedTuple):
     """A place in the user's code. Rows and columns count from 1; 0 means not known; the end is exclusive.
@@ -101,7 +109,7 @@ class Event:
     from; `region`: that of the place of the event; `parameters`: that of the parameters that are unscaled or stepped.
     `wrapper`: what wraps the model that is back-propagated through or clipped; `sync`: whether a backward reduces over
     the ranks. `reach`: the models that a loss went through, each with itself and with those whose outputs it was given.
-    `alone`: a backward reached no other optimizer's parameters.
+    `alone`: a backward reached no other optimizer's parameters. `branches`: those of conditions that a backward is in.
     """
 
     kind: Kind
@@ -126,6 +134,7 @@ class Event:
     sync: Sync = Sync.UNKNOWN
     reach: frozenset[tuple[str, str]] = field(default=frozenset(), compare=False, hash=False)
     alone: bool = False
+    branches: Branches = field(default=frozenset(), compare=False, hash=False)
 
     @property
     def step_of_program(self) -> tuple[Site, ...]:

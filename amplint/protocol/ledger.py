@@ -296,7 +296,8 @@ def _sharing(before: Ledger, event: Event) -> Sharing:
         return NO_SHARING
     if event.sync is Sync.UNKNOWN and event.wrapper is Wrapper.NONE and before.sharing is NO_SHARING:
         return NO_SHARING
-    return share(before.sharing, event.sync, event.wrapper, begins_micro_step(before.window, event))
+    again = begins_micro_step(before.window, event.step_of_program, event.branches)
+    return share(before.sharing, event.sync, event.wrapper, again)
 
 
 def _forward(before: Ledger, event: Event) -> Precision:

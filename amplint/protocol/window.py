@@ -2,7 +2,9 @@
 
 A micro-step is one pass through the forward and backward of the step. A backward at a place that has already run in
 the present micro-step begins the next one: two losses that are back-propagated one after the other belong to one
-micro-step, the same loss of the next batch to another. This holds for both halves, and needs no knowledge of loops.
+micro-step, the same loss of the next batch to another. So does a place that excludes one that has run, as the branch of
+the boundary excludes the one under `no_sync`; both are one loss, whose weights are added. This holds for both halves,
+and needs no knowledge of loops.
 
 Weights are exact fractions in the static half and measured floats in the live half.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
+from amplint.protocol.events import STEPS, Branches, Event, Gate, Kind, Site, exclude
 from amplint.protocol.values import with_changes
 
 Place = tuple[Site, ...]
@@ -23,11 +25,22 @@ KEPT = 64
 
 
 @dataclass(frozen=True)
+class Passed:
+    """A loss that was back-propagated in a window: its place, the branches that it was last in, its total weight (None
+    once one of its terms is not known), and in how many micro-steps it was."""
+
+    place: Place
+    branches: Branches
+    weight: Weight
+    micro_steps: int
+
+
+@dataclass(frozen=True)
 class Window:
     """The window that is being filled, and the lengths of those before it.
 
-    `micro_steps`: since the last optimizer step. `weights`: the total weight of each backward of the step, None once
-    one of its terms is not known. `lost`: micro-steps of this epoch whose gradients were erased before any step used
+    `micro_steps`: since the last optimizer step. `here`: the losses of the present one. `losses`: all of the step.
+    `lost`: micro-steps of this epoch whose gradients were erased before any step used
     them, since the last step. `tail`: micro-steps of an earlier epoch that wait in this window. `dropped`: micro-steps
     that an epoch left behind and that were erased afterwards. `lengths`: of the completed windows, epoch by epoch.
     `zeros`: erasures since the first backward or step; `steps`: optimizer steps in all, `unzeroed` of them since the
@@ -46,7 +59,7 @@ class Window:
 
     micro_steps: int = 0
     here: frozenset[Place] = frozenset()
-    weights: tuple[tuple[Place, Weight], ...] = ()
+    losses: tuple[Passed, ...] = ()
     lost: int = 0
     tail: int = 0
     dropped: int = 0
@@ -73,6 +86,11 @@ class Window:
     shortened: bool = False
     unseen: int = 0
 
+    @property
+    def weights(self) -> tuple[tuple[Place, Weight], ...]:
+        """The total weight of each loss."""
+        return tuple((loss.place, loss.weight) for loss in self.losses)
+
 
 NO_WINDOW = Window()
 
@@ -86,13 +104,12 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
     if event.kind is Kind.ZERO_GRAD:
         return _zero(before, on_purpose="discards" in event.detail)
     if event.kind is Kind.DIVIDE and event.weight is not None:
-        factor = event.weight
-        return with_changes(before, weights=tuple((place, _times(weight, factor)) for place, weight in before.weights))
+        return with_changes(before, losses=_weighted(before, event.weight))
     if event.kind is Kind.DIVIDE or event.kind is Kind.OPAQUE:
         kept = event.kind is Kind.DIVIDE
         return with_changes(
             before,
-            weights=tuple((place, None) for place, _ in before.weights),
+            losses=_weighted(before, None),
             erased=before.erased if kept else frozenset(),  # what was erased may have been put back
             erased_under=before.erased_under if kept else frozenset(),
             averaged=before.averaged if kept else frozenset(),
@@ -114,13 +131,29 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
     return before
 
 
-def begins_micro_step(window: Window, event: Event) -> bool:
-    """Whether a backward begins the next micro-step: its place has already run in this one, or none has."""
-    return event.step_of_program in window.here or not window.here
+def begins_micro_step(window: Window, place: Place, branches: Branches) -> bool:
+    """Whether a backward begins the next micro-step: this one has had its loss, or has none yet."""
+    ran = not window.here or place in window.here
+    return ran or any(loss.place in window.here for loss in _alike(window, branches))
 
 
-def _times(weight: Weight, factor: Fraction | float) -> Weight:
-    return None if weight is None else weight * factor
+def totals(window: Window) -> list[Weight]:
+    """The total weights of the losses that every micro-step of a window had."""
+    return [loss.weight for loss in window.losses if loss.micro_steps == window.micro_steps]
+
+
+def _alike(window: Window, branches: Branches) -> list[Passed]:
+    """The losses of a window whose places exclude one in some branches."""
+    return [loss for loss in window.losses if exclude(loss.branches, branches)] if branches else []
+
+
+def _weighted(window: Window, factor: Weight) -> tuple[Passed, ...]:
+    """The losses of a window, all multiplied by a factor that is perhaps not known."""
+    return tuple(with_changes(loss, weight=_times(loss.weight, factor)) for loss in window.losses)
+
+
+def _times(weight: Weight, factor: Weight) -> Weight:
+    return None if weight is None or factor is None else weight * factor
 
 
 def _plus(total: Weight, weight: Weight) -> Weight:
@@ -128,19 +161,30 @@ def _plus(total: Weight, weight: Weight) -> Weight:
 
 
 def _backward(before: Window, event: Event, consumed: bool) -> Window:
-    place = event.step_of_program
-    totals = dict(before.weights)
-    totals[place] = _plus(totals.get(place, Fraction(0)), event.weight)
-    again = begins_micro_step(before, event)
+    again = begins_micro_step(before, event.step_of_program, event.branches)
+    known = _known(before, event)
+    passed = Passed(
+        known.place if known else event.step_of_program,
+        event.branches,
+        _plus(known.weight if known else Fraction(0), event.weight),
+        known.micro_steps + 1 if known else 1,
+    )
     return with_changes(
         before,
         micro_steps=before.micro_steps + again,
-        here=frozenset({place}) if again else before.here | {place},
-        weights=tuple(totals.items()),
+        here=frozenset({passed.place}) if again else before.here | {passed.place},
+        losses=(*(loss for loss in before.losses if loss is not known), passed),
         restacked=before.restacked + (consumed and before.micro_steps == 0),
         joined=before.joined or (before.foreign and event.alone),
         under=before.under | _under(event),
     )
+
+
+def _known(before: Window, event: Event) -> Passed | None:
+    """The loss of the window that a backward adds to, None if there is none yet."""
+    place = event.step_of_program
+    own = (loss for loss in before.losses if loss.place == place)
+    return next(own, None) or next(iter(_alike(before, event.branches)), None)
 
 
 def _under(event: Event) -> frozenset[Site]:
@@ -163,15 +207,15 @@ def epoch_of(window: Window) -> tuple[tuple[Lengths, ...], Lengths, tuple[Length
 
 def loses(window: Window) -> bool:
     """Whether part of the window was erased: gradients of a place that it holds, or all that it had."""
-    stepped = frozenset(place for place, _ in window.weights)
+    stepped = frozenset(loss.place for loss in window.losses)
     alike = window.erased & stepped or window.erased_under & window.under
     return bool(window.erased) and (not stepped or bool(alike))
 
 
 def worth(window: Window) -> Weight:
     """The weight of the heaviest loss of a window, over all its micro-steps; None when one is not known."""
-    weights = [weight for _, weight in window.weights if weight is not None]
-    return max(weights) if weights and len(weights) == len(window.weights) else None
+    weights = [loss.weight for loss in window.losses if loss.weight is not None]
+    return max(weights) if weights and len(weights) == len(window.losses) else None
 
 
 def _step(before: Window, event: Event) -> Window:
@@ -181,7 +225,7 @@ def _step(before: Window, event: Event) -> Window:
         before,
         micro_steps=0,
         here=frozenset(),
-        weights=(),
+        losses=(),
         lost=0,
         tail=0,
         leaked=before.leaked or (before.tail > 0 and before.micro_steps > before.longest),
@@ -210,7 +254,7 @@ def _zero(before: Window, on_purpose: bool) -> Window:
     followed may have used is neither."""
     dropped = 0 if on_purpose else max(before.tail - before.unseen, 0)
     lost = before.micro_steps - max(before.tail, before.unseen)
-    erased = frozenset(place for place, _ in before.weights)
+    erased = frozenset(loss.place for loss in before.losses)
     return with_changes(
         _emptied(before),
         dropped=before.dropped + dropped,
@@ -226,7 +270,7 @@ def _emptied(before: Window) -> Window:
         before,
         micro_steps=0,
         here=frozenset(),
-        weights=(),
+        losses=(),
         under=frozenset(),
         tail=0,
         zeros=before.zeros + bool(before.steps or before.micro_steps or before.zeros),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from amplint.protocol.events import Event, Gate, Kind, Site
 from amplint.protocol.ledger import Grads, Ledger, Stage, advance
 from amplint.protocol.precision import Precision
-from amplint.protocol.window import Window
+from amplint.protocol.window import Passed, Window
 
 SITES = [Site("train.py", row) for row in range(1, 4)]
 _factors = st.frozensets(st.sampled_from(["scale", "weight"]))
@@ -49,11 +49,14 @@ def after(*history: Event, start: Ledger | None = None) -> Ledger:
 
 histories = st.lists(events(), max_size=25)
 _counts = st.integers(0, 9)
+_branches = st.frozensets(st.tuples(st.sampled_from([(SITES[0],), (SITES[1],)]), st.integers(0, 1)), max_size=2)
 windows = st.builds(
     Window,
     micro_steps=_counts,
     here=st.frozensets(st.tuples(st.sampled_from(SITES)), max_size=2),
-    weights=st.lists(st.tuples(st.tuples(st.sampled_from(SITES)), _weights), max_size=2).map(tuple),
+    losses=st.lists(st.builds(Passed, st.tuples(st.sampled_from(SITES)), _branches, _weights, _counts), max_size=2).map(
+        tuple
+    ),
     lost=_counts,
     tail=_counts,
     dropped=_counts,

@@ -5,13 +5,22 @@ from fractions import Fraction
 import pytest
 
 from amplint.protocol.events import Gate, Kind, Site
-from amplint.protocol.window import begins_micro_step
+from amplint.protocol.window import begins_micro_step, totals
 from tests.protocol.histories import after, of
 
 N = Fraction(1, 4)
 BACK, OTHER = of(Kind.BACKWARD, 1, weight=N), of(Kind.BACKWARD, 2, weight=N)
 STEP, ZERO, EPOCH = of(Kind.STEP, 3), of(Kind.ZERO_GRAD, 4), of(Kind.EPOCH_END, 5)
 UNKNOWN_WEIGHT = of(Kind.BACKWARD, 1)
+
+
+def branch(number, caller=6):
+    """One branch of the `if` in row 9, in a function that is called in a row."""
+    return frozenset({((Site("train.py", caller), Site("train.py", 9)), number)})
+
+
+IF, IF_TOO = (of(Kind.BACKWARD, row, weight=N, branches=branch(0)) for row in (10, 11))
+ELSE = of(Kind.BACKWARD, 13, weight=N, branches=branch(1))
 
 
 def window(*history):
@@ -37,9 +46,30 @@ def test_one_line_reached_by_two_calls_is_two_places():
 
 
 def test_whether_a_backward_begins_a_micro_step_is_known_before_it_happens():
-    assert begins_micro_step(window(), BACK)
-    assert begins_micro_step(window(BACK), BACK)
-    assert not begins_micro_step(window(BACK), OTHER)
+    def begins(event, *history):
+        return begins_micro_step(window(*history), event.step_of_program, event.branches)
+
+    assert begins(BACK)
+    assert begins(BACK, BACK)
+    assert not begins(OTHER, BACK)
+    assert begins(ELSE, IF)
+
+
+def test_losses_of_exclusive_branches_are_one_loss():
+    assert window(ELSE, ELSE, IF).micro_steps == 3
+    assert totals(window(ELSE, ELSE, IF)) == [3 * N]
+
+
+def test_a_further_loss_of_a_branch_is_one_of_its_own():
+    found = window(ELSE, ELSE, IF, IF_TOO)
+    assert found.micro_steps == 3
+    assert weights(ELSE, ELSE, IF, IF_TOO) == [3 * N, N]
+    assert totals(found) == [3 * N]
+
+
+def test_branches_of_the_same_condition_under_another_call_exclude_nothing():
+    other = of(Kind.BACKWARD, 4, weight=N, branches=branch(1, caller=7))
+    assert window(IF, other).micro_steps == 1
 
 
 def test_weights_add_up_place_by_place():
