@@ -385,8 +385,8 @@ def text_of(value: Value) -> str:
     if isinstance(value, Condition):
         texts = [text_of(part) for part in value.parts]
         return f" {value.op} ".join(texts) if len(texts) > 1 else " ".join((value.op, *texts))
-    if isinstance(value, Length):
-        return value.name
+    if isinstance(value, Length) and value.name.isdecimal():
+        return value.name  # a literal that is played as a smaller number
     if isinstance(value, (str, *NUMBER)):
         return repr(value)
     return type(value).__name__.lower()
