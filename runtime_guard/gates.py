@@ -12,6 +12,7 @@ import linecache
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from types import CodeType
 
 from amplint.protocol.events import Branches, Gate, Site
@@ -215,7 +216,7 @@ _JUMPS = ast.Continue | ast.Break | ast.Return | ast.Raise
 def _branches_on(path: list[ast.AST]) -> Iterator[tuple[ast.If, int]]:
     """The conditions that a place stands under, and in which of their branches; what follows a branch that ends with a
     jump is the other one."""
-    for outer, inner in zip(path[:-1], path[1:], strict=True):
+    for outer, inner in pairwise(path):
         for name in ("body", "orelse"):
             block = getattr(outer, name, None)
             if not isinstance(block, list) or inner not in block:

@@ -116,11 +116,12 @@ class Run:
     enter them. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition
     that may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`:
     those for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a
-    library, whose end takes them out. `branches`: those of conditions that the program is in. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
+    library, whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
     generator is to run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a
     batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
     others call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
-    `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of.
+    `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of. `branches`: those of
+    conditions that the program is in.
     """
 
     program: ir.Program
