@@ -12,6 +12,7 @@ from amplint.execution.operations import COMPARISONS, OPERATIONS
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
     NUMBER,
+    SET,
     Condition,
     Gated,
     Loss,
@@ -35,7 +36,7 @@ _COMPUTED = says(r" [-+*/%]+ ")
 
 def window_of(run: Run, value: Value) -> Length | None:
     """The window's length that a symbol stands for, None when it stands for no window."""
-    if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA:
+    if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA or value.tags & SET:
         return None
     named = names_window(value.text) and not _COMPUTED(value.text)  # `a // accum` is no `accum`
     return Length(WINDOW, value.text) if named or value.text in run.model.windows else None
@@ -60,7 +61,7 @@ _ASSUMED = frozenset({"assumed"})
 
 def running(run: Run, counter: Symbol) -> Value:
     """A counter that nobody set runs with the batches; from where is not known if something was added to it."""
-    if counter.origin is Origin.DATA:
+    if counter.origin is Origin.DATA or counter.tags & SET:
         return counter
     return Count(run.tick + counter.offset, _ASSUMED) if counter.offset else run.tick
 
@@ -203,9 +204,9 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     if node.op in ("in", "not in"):
         return _membership(run, node, left, right)
     first, second = number(run, left), number(run, right)
-    if first is None and second is not None and node.gates and isinstance(left, Symbol):
+    if first is None and second is not None and node.gates and isinstance(left, Symbol) and not left.tags & SET:
         run.model.learn_window(text_of(left))
-    if second is None and first is not None and node.gates and isinstance(right, Symbol):
+    if second is None and first is not None and node.gates and isinstance(right, Symbol) and not right.tags & SET:
         run.model.learn_window(text_of(right))
     if first is not None and second is not None and node.op in COMPARISONS:
         if node.gates and isinstance(node.right, ir.Const) and isinstance(second, int):
@@ -376,6 +377,8 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
 
 def origin_of(parts: tuple[Value, ...]) -> Origin:
     """Where what is computed from several values comes from."""
+    if any(isinstance(part, Loss) for part in parts):
+        return Origin.DATA
     origins = {part.origin for part in parts if isinstance(part, Symbol)}
     return next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
 

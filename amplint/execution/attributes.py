@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.execution import libraries, mappings, neighbours, ranks, reach
+from amplint.execution import libraries, mappings, neighbours, places, ranks, reach
 from amplint.execution.arithmetic import resolve
 from amplint.execution.ignored import OF_LABELS
 from amplint.execution.run import Run
@@ -41,6 +41,8 @@ def read(run: Run, owner: Value, name: str) -> Value:
     """`owner.name`."""
     if name == "_per_optimizer_states":
         run.emit(Kind.OPAQUE, ir.NOWHERE)  # the program goes by the scaler's own books
+    if type(owner) is Symbol and name == "__dict__":
+        return owner
     if type(owner) is Symbol:
         adopted = libraries.adopt(run, owner)
         if adopted is not None:
@@ -48,8 +50,12 @@ def read(run: Run, owner: Value, name: str) -> Value:
         returned = part_of_output(run, owner, name)
         return returned if returned is not None else _of_symbol(owner, name)
     owner = resolve(run, owner)
+    if name == "__dict__" and isinstance(owner, Instance):
+        return owner.attributes
     if isinstance(owner, Instance):
         return _of_instance(run, owner, name)
+    if (put := places.held(run, owner, name)) is not None:
+        return put
     if isinstance(owner, Super):
         found = _in_bases(owner.klass, name)
         return _bound(run, owner.instance, found) if found is not _MISSING else _of_torch_s(owner.instance, name)
@@ -92,23 +98,11 @@ _KEEPS_DTYPE = frozenset(
 def part_of_output(run: Run, output: Symbol, name: str) -> Value:
     """What a model returned under a name: what was put there since, else its loss, a mean over the batch; None where
     neither is known."""
-    if not output.forward:
-        return None
+    found = places.held(run, output, name)
+    if found is not None or not output.forward:
+        return found
     trail = Trail(forward=output.ran, reach=output.reach)
-    whole = Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
-    return run.objects.get(("output", f"{output.text}.{name}"), whole)
-
-
-def put_in_output(run: Run, output: Symbol, name: str, value: Value) -> None:
-    """`outputs.loss = value`, or `outputs["loss"] = value`, of what a model returned."""
-    if output.forward:
-        run.objects["output", f"{output.text}.{name}"] = value
-
-
-def forget_output(run: Run, name: str) -> None:
-    """What a model returned has the name now, as it is: nothing was put in it yet."""
-    for key in [key for key in run.objects if key[0] == "output" and key[1].startswith(f"{name}.")]:
-        del run.objects[key]
+    return Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
 
 
 def _of_symbol(owner: Symbol, name: str) -> Value:
@@ -131,8 +125,8 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
         owner.attributes[name] = value
     elif isinstance(owner, Class):
         owner.attributes[name] = value
-    elif isinstance(owner, Symbol):
-        put_in_output(run, owner, name, value)
+    else:
+        places.put(run, owner, name, value)
 
 
 def _of_instance(run: Run, owner: Instance, name: str) -> Value:

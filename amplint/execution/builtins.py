@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, counting
+from amplint.execution import arithmetic, attributes, counting, places
 from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import Run
@@ -77,6 +77,8 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     text = text_of(value)
     if text in run.lengths:
         return Count(run.lengths[text], frozenset({"batches"}))
+    if isinstance(value, Symbol) and places.has_changed(run, value):
+        return places.unknown(f"len({text})")
     if isinstance(value, Symbol) and "loaded" in value.tags:
         return Count(run.model.batches, frozenset({"batches", "loaded"}))
     samples = "dataset" in text or text in run.loaded
@@ -272,6 +274,10 @@ def _setattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     return None
 
 
+def _vars(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    return attributes.read(run, args[0], "__dict__") if isinstance(args[0], Symbol) else Symbol("vars(...)")
+
+
 def _filter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return args[1] if len(args) > 1 else args[0]
 
@@ -306,6 +312,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "hasattr": _hasattr,
     "isinstance": _isinstance,
     "setattr": _setattr,
+    "vars": _vars,
     "filter": _filter,
     "bool": _first,
 }

@@ -18,6 +18,7 @@ from amplint.execution import (
     methods,
     norms,
     objects,
+    places,
     precision,
     public,
     ranks,
@@ -172,6 +173,8 @@ def _run_function(
     name = node.name if isinstance(node, ir.Function) else "lambda"
     symbols.hand_over_if_lost(run, node, args, keywords, at)
     if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
+        if run.in_batches:
+            places.handed_over(run, args)
         if isinstance(node, ir.Function) and node.silent and not node.decorators:
             _not_run(run, name, args, keywords, at)
             return None

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, builtins, calls, horizon, managers, mappings, operators, tables
+from amplint.execution import (
+    arithmetic,
+    attributes,
+    builtins,
+    calls,
+    horizon,
+    managers,
+    mappings,
+    operators,
+    places,
+    tables,
+)
 from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import MAX_ITERATIONS, Cut, Run
@@ -73,7 +84,7 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
     if isinstance(owner, Gathered) and owner and isinstance(index, int):
         return owner[index % len(owner)]  # gathered in a loop of which one turn was run: all of them are alike
     held = owner if isinstance(owner, dict) else mappings.items(owner)
-    if held is not None and isinstance(index, (str, int)) and index in held:
+    if held is not None and mappings.is_key(index) and index in held:
         return held[index]
     if isinstance(owner, Instance) and (first := mappings.at_first(owner)) is not None:
         return first
@@ -83,8 +94,9 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         return member
     if isinstance(owner, Loss):
         return owner
-    if isinstance(owner, Symbol) and isinstance(index, str):
+    if isinstance(owner, Symbol):
         returned = attributes.part_of_output(run, owner, index)
+        returned = returned if returned is not None else places.of_any_key(run, owner)
         if returned is not None:
             return returned
     found = element(owner, text_of(index))
@@ -183,7 +195,7 @@ def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
     for key, item in node.items:
         value = evaluate(run, scope, item)
         name = evaluate(run, scope, key) if key is not None else None
-        if isinstance(name, (str, int)):
+        if mappings.is_key(name):
             found[name] = value
         elif key is None and isinstance(value, dict):
             found.update(value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amplint.execution.values import Class, Instance, Origin, Symbol, Value, last_part, text_of
+from collections.abc import Iterable
+
+from amplint.execution.values import NUMBER, SET, Class, Gathered, Instance, Origin, Symbol, Value, last_part, text_of
 
 METHODS = frozenset({"items", "keys", "values", "get", "pop", "update"})
 _MAPPINGS = frozenset({"dict", "defaultdict", "Counter", "OrderedDict", "UserDict"})
@@ -34,6 +36,27 @@ def _base(klass: Class) -> str:
     return ""
 
 
+def is_key(value: Value) -> bool:
+    """Whether what stands under a key is found again: it is the same all the time."""
+    if isinstance(value, tuple):
+        return all(map(is_key, value))
+    return isinstance(value, (str, int)) or (isinstance(value, Symbol) and value.origin is Origin.RUN)
+
+
+def lose(owner: list[Value] | dict[Value, Value]) -> None:
+    """Takes the numbers in a container for unknown: it was given something that may stand in the place of any."""
+    for key, value in list(owner.items() if isinstance(owner, dict) else enumerate(owner)):
+        if isinstance(value, NUMBER):
+            owner[key] = Symbol("list", Origin.OPAQUE, tags=SET)
+
+
+def handed_over(values: Iterable[Value]) -> None:
+    """Takes the numbers in containers for unknown: code that is not followed may have changed them."""
+    for value in values:
+        if isinstance(value, dict) or type(value) in (list, Gathered):
+            lose(value)
+
+
 def put(owner: list[Value] | dict[Value, Value], value: Value) -> Value:
     """What a container is given: the value, but for one that holds the container itself, something unknown."""
     return Symbol("list", Origin.OPAQUE) if _holds(value, owner) else value
@@ -49,3 +72,33 @@ def held(value: Value) -> list[Value]:
     if not isinstance(value, Instance):
         return [value]
     return [*value.attributes.values(), *(items(value) or {}).values()]
+
+
+def call(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) -> Value:
+    """What a method of a list or dict returns, with all that it does to it."""
+    if isinstance(owner, list):
+        if name == "append" and args and len(owner) < 256:
+            owner.append(put(owner, args[0]))
+        elif name == "extend" and args and isinstance(args[0], (list, tuple)):
+            owner.extend([put(owner, one) for one in args[0][:256]])
+        elif name in ("clear", "__delitem__") and (name == "clear" or args == [slice(None, None)]):
+            owner.clear()
+        elif name in ("pop", "popleft", "remove", "insert", "__delitem__", "__setitem__"):
+            lose(owner)
+            return Symbol("list item", Origin.OPAQUE)
+        return None
+    if name in ("values", "keys", "items"):
+        return list(getattr(owner, name)())
+    if name == "get" and args and isinstance(args[0], (str, int)):
+        return owner.get(args[0], args[1] if len(args) > 1 else None)
+    if name in ("pop", "__delitem__") and args and is_key(args[0]):
+        return owner.pop(args[0], args[1] if len(args) > 1 else None)
+    if name == "setdefault" and args and is_key(args[0]):
+        return owner.setdefault(args[0], args[1] if len(args) > 1 else None)
+    if name == "clear":
+        owner.clear()
+    if name in ("popitem", "__setitem__", "__delitem__", "subtract"):
+        lose(owner)
+    if name == "update" and args and isinstance(args[0], dict):
+        owner.update({key: put(owner, one) for key, one in args[0].items()})
+    return Symbol("dict item", Origin.OPAQUE)

@@ -99,7 +99,9 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if name == "backward":
         run.emit(Kind.OPAQUE, at)  # of a list, or of a number: what it holds is not what the program has
     if isinstance(owner, (list, dict)):
-        return _container(owner, name, args)
+        if name == "update" and keywords and isinstance(owner, dict):
+            owner.update({key: mappings.put(owner, one) for key, one in keywords.items()})
+        return mappings.call(owner, name, args)
     if isinstance(owner, averages.Averaged) and name == owner.method:
         return averages.update(run, args, keywords, at)
     origin = arithmetic.origin_of(owner.parts) if isinstance(owner, Condition) else Origin.OPAQUE  # `(y > 0).float()`
@@ -377,21 +379,3 @@ def unchecked(run: Run) -> bool:
     """Whether nothing in the program looks for what is not finite, or decides by what it cannot know before."""
     looks = any(_CHECKS.search(name) for used in run.program.usage.values() for name in used)
     return not looks and all(decision.origin is Origin.RUN for decision in run.decisions.values())
-
-
-def _container(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) -> Value:
-    if isinstance(owner, list):
-        if name == "append" and args and len(owner) < 256:
-            owner.append(mappings.put(owner, args[0]))
-        elif name == "extend" and args and isinstance(args[0], (list, tuple)):
-            owner.extend([mappings.put(owner, one) for one in args[0][:256]])
-        elif name == "clear":
-            owner.clear()
-        return None
-    if name in ("values", "keys", "items"):
-        return list(getattr(owner, name)())
-    if name in ("get", "pop") and args and isinstance(args[0], (str, int)):
-        return owner.get(args[0], args[1] if len(args) > 1 else None)
-    if name == "update" and args and isinstance(args[0], dict):
-        owner.update({key: mappings.put(owner, one) for key, one in args[0].items()})
-    return Symbol("dict item", Origin.OPAQUE)

@@ -14,6 +14,8 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value]
     """The value of an operation that a class of the program defines, or on a gradient; None where none is."""
     if isinstance(left, Flow) or isinstance(right, Flow):
         return flows.binary(run, node, left, right)
+    if node.op == "|" and isinstance(left, dict) and isinstance(right, dict):
+        return ({**left, **right},)
     if node.op not in _METHODS or not (isinstance(left, Instance) or isinstance(right, Instance)):
         return None
     for owner, other, name in ((left, right, "__{}__"), (right, left, "__r{}__")):

@@ -35,6 +35,7 @@ from amplint.execution.values import (
     Class,
     Criterion,
     Function,
+    Gathered,
     Gradient,
     Loss,
     Method,
@@ -324,10 +325,18 @@ _SPECIAL: dict[str, Any] = {
     "torch.multiprocessing.spawn": _spawn,
     "torch.multiprocessing.spawn.spawn": _spawn,
     **HANDS_OUT,
+    "collections.deque": lambda run, args, keywords, at: _gathered(args),
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
     "math.ceil": lambda run, args, keywords, at: _rounded(math.ceil, args),
     "math.floor": lambda run, args, keywords, at: _rounded(math.floor, args),
 }
+
+
+def _gathered(args: list[Value]) -> Value:
+    """What a queue holds: what it is made of, where that is known."""
+    if not args:
+        return Gathered()
+    return list(args[0]) if isinstance(args[0], (list, tuple)) else Symbol("deque(...)", Origin.OPAQUE)
 
 
 def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:

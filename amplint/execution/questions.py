@@ -12,11 +12,12 @@ _FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
 
 
 def may_count(value: Value) -> bool:
-    """Whether a test that cannot be followed may be a window's: it can change, and does not look for overflows."""
+    """Whether a test that cannot be followed may be a window's: it can change, or was called for, and
+    does not look for overflows."""
     if not isinstance(value, (Symbol, Condition)):
         return False
     origin = value.origin if isinstance(value, Symbol) else origin_of(value.parts)
-    return origin is not Origin.RUN and not asks_finite(value)
+    return (origin is not Origin.RUN or "(" in text_of(value)) and not asks_finite(value)
 
 
 def asks_finite(value: Value) -> bool:

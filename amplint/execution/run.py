@@ -122,6 +122,7 @@ class Run:
     others call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
     `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of. `branches`: those of
     conditions that the program is in.
+    `places`: by what an object that is not seen is known by, what was put into it under which name.
     """
 
     program: ir.Program
@@ -186,6 +187,7 @@ class Run:
     batch_sizes: set[str] = field(default_factory=set)
     endless: bool = False
     loaded: set[str] = field(default_factory=set)
+    places: dict[str, dict[str, Value]] = field(default_factory=dict)
 
     @property
     def choices(self) -> dict[str, bool]:

@@ -11,7 +11,6 @@ from amplint.execution import (
     arithmetic,
     attributes,
     calls,
-    counting,
     counts,
     libraries,
     loops,
@@ -22,13 +21,15 @@ from amplint.execution import (
     objects,
     operators,
     picking,
+    places,
     questions,
     ranks,
     restored,
     totals,
 )
 from amplint.execution.expressions import evaluate
-from amplint.execution.run import Cut, Model, Run
+from amplint.execution.naming import is_made, named
+from amplint.execution.run import Cut, Run
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
@@ -36,6 +37,7 @@ from amplint.execution.values import (
     Function,
     Gated,
     Gradient,
+    Instance,
     Loss,
     Origin,
     Scope,
@@ -74,7 +76,7 @@ def _leaves(body: tuple[ir.Stmt, ...]) -> bool:
 
 def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
     """`target = value`."""
-    if _is_made(value):
+    if is_made(value):
         _forget(run, target)
     if isinstance(target, (ir.Name, ir.Attr)):
         value = _as_loss(run, value, target.name)
@@ -87,7 +89,8 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         if target.name == "grad":
             _assign_gradient(run, owner, value, target.at)
         else:
-            attributes.write(run, owner, target.name, named(run.model, value, f"self.{target.name}"))
+            name = f"self.{target.name}" if isinstance(owner, Instance) else spelled(target)
+            attributes.write(run, owner, target.name, named(run.model, value, name))
     elif isinstance(target, ir.Display):
         _unpack(run, scope, target, value)
     elif isinstance(target, ir.Item):
@@ -99,37 +102,9 @@ def _forget(run: Run, target: ir.Expr) -> None:
     if isinstance(target, (ir.Name, ir.Attr)):
         name = f"self.{target.name}" if isinstance(target, ir.Attr) else target.name
         run.objects.pop(("optimizer", name), None)
-        attributes.forget_output(run, name)
+        places.forget(run, target.name)
     for item in target.items if isinstance(target, ir.Display) else ():
         _forget(run, item)
-
-
-_OWN_SCHEDULER = says(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
-"""A scheduler of a class that is not torch's: nobody knows what its `step()` counts from."""
-
-
-def _is_made(value: Value) -> bool:
-    """Whether a value is what a call returned: another object each time."""
-    return isinstance(value, Symbol) and value.text.endswith(")") and not value.offset
-
-
-def named(model: Model, value: Value, name: str) -> Value:
-    """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
-    if isinstance(value, int):
-        return counting.counted(model, value, name)
-    if _is_made(value) and _OWN_SCHEDULER(value.text):
-        return with_changes(value, text=name, governed=True)
-    if _is_made(value) or (isinstance(value, Symbol) and _COMPUTED(value.text) and _is_window(value, name)):
-        return with_changes(value, text=name)
-    return value
-
-
-_COMPUTED = says(r" (//?|\*) ")
-
-
-def _is_window(value: Symbol, name: str) -> bool:
-    """Whether a number that was worked out before the loop has a name that people give the length of a window."""
-    return value.origin is Origin.RUN and not value.offset and counting.names_window(name)
 
 
 def _as_loss(run: Run, value: Value, name: str) -> Value:
@@ -153,14 +128,16 @@ def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:
 def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
     owner, index = evaluate(run, scope, target.owner), evaluate(run, scope, target.index)
     held = owner if isinstance(owner, dict) else mappings.items(owner)
-    if held is not None and isinstance(index, (str, int)):
+    if held is not None and mappings.is_key(index):
         held[index] = mappings.put(held, value)
     elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
         owner[index] = mappings.put(owner, value)
-    elif isinstance(owner, Symbol) and isinstance(index, str):
-        attributes.put_in_output(run, owner, index, value)
+    elif held is not None or isinstance(owner, list):
+        mappings.lose(owner if held is None else held)
     elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):
         assign(run, scope, target.owner, with_changes(owner, item=lambda index: value))  # one stands for all of them
+    else:
+        places.put(run, owner, index, named(run.model, value, spelled(target)))
 
 
 def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
@@ -176,6 +153,8 @@ def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
     if isinstance(node.value, ir.Binary) and node.value.op == "+":
         totals.kept(run, node.target, value, node.at)
     assign(run, scope, node.target, value)
+    if is_made(value):
+        places.made(run, named(run.model, value, spelled(node.target)), node.value)
     return None
 
 

@@ -11,7 +11,7 @@ from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, averages, criteria, libraries, norms, precision, ranks, reach, tensors
+from amplint.execution import arithmetic, averages, criteria, libraries, norms, places, precision, ranks, reach, tensors
 from amplint.execution.contexts import NoSync
 from amplint.execution.counts import Length
 from amplint.execution.endless import says_endless
@@ -171,6 +171,7 @@ def call(
     if func.text.startswith("torch.enable_grad(") and args and isinstance(args[0], Function | Method):
         return args[0]  # a closure, wrapped as optimizers do it
     owner, _, method = func.text.rpartition(".")
+    places.called(run, owner, "" if _HARMLESS(method) else method)
     if owner and method in _METHODS:
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:
@@ -351,6 +352,7 @@ def hand_over(run: Run, name: str, args: list[Value], keywords: dict[str, Value]
     """Code that cannot be followed is handed an optimizer, a scaler or a loss: what it does with them is not known."""
     short = name.rpartition(".")[2]
     libraries.handed_over(run, [*args, *keywords.values()])
+    places.handed_over(run, [] if _HARMLESS(short) or not run.in_batches else [*args, *keywords.values()])
     values = [inner for value in (*args, *keywords.values()) for inner in _flat(value)]
     roles = [(value, _plays(run, value) or _kind(value)) for value in values]
     hidden = _HIDDEN(short) and not _HARMLESS(short)

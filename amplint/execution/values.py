@@ -27,6 +27,10 @@ class Origin(Enum):
     OPAQUE = "returned by code that could not be followed"
 
 
+SET = frozenset({"set"})
+"""The tag of a number that the program sets, to what is not known: it does not run with the batches."""
+
+
 @dataclass(frozen=True)
 class Symbol:
     """A value that is not known, by its canonical text.

@@ -128,6 +128,8 @@ def binds(target: object) -> set[str]:
     """The names that an assignment to `target` binds or changes."""
     if isinstance(target, ir.Display):
         return {name for item in target.items for name in binds(item)}
+    if isinstance(target, ir.Item) and last(target.owner) in ("__dict__", ""):
+        return reads(target.owner) - {"__dict__", "vars"}  # `vars(state)["k"]`
     name = last(target)
     return {name} if name else set()
 

@@ -19,7 +19,11 @@ from amplint.lower.own_schedules import nameless, own_schedules
 from amplint.lower.usage import Deeds, Usage, acts
 
 _MUTATORS = frozenset(
-    {"append", "extend", "add", "insert", "clear", "setdefault", "add_param_group", "div_", "mul_", "div"}
+    """append extend add insert clear setdefault add_param_group div_ mul_ div pop popleft popitem remove discard update
+    subtract __setitem__ __delitem__ zero_ fill_ add_ sub_""".split()
+)
+_CONTAINERS = frozenset(
+    "dict list set deque defaultdict Counter OrderedDict SimpleNamespace Namespace create EasyDict Munch Box".split()
 )
 _LOSS = re.compile(r"(?i)loss|criterion|cross_entropy|^(ce|nll|mse)$")
 _COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
@@ -65,6 +69,7 @@ class Relevance:
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
         self._holders = _holders(body, usage.losses)
         self._flags = _flags(body)
+        self._containers = _containers(body)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -106,8 +111,10 @@ class Relevance:
         bound: set[str] = set()
         if isinstance(node, (ir.Assign, ir.Augment)):
             bound = binds(node.target)
+            if isinstance(node.target, ir.Attr):
+                bound = bound | ({last(node.target.owner)} & self._containers)  # which may be asked for it by a key
         elif isinstance(node, ir.Do):
-            bound = _mutated(node.value)
+            bound = _mutated(node.value) | (_handed(node) & self._containers)
         if isinstance(node, ir.Assign) and self._copies(node.value):
             bound |= self.usage.losses
         if isinstance(node, ir.Assign) and isinstance(node.target, ir.Item):
@@ -240,6 +247,18 @@ def _handed(node: ir.Stmt) -> set[str]:
     return {last(value) for call in made for value in (*call.args, *(value for _, value in call.keywords))}
 
 
+def _containers(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
+    """The names of containers: whoever is handed one may change it."""
+    made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
+    return frozenset(last(node.target) for node in made if _is_container(node.value)) - {""}
+
+
+def _is_container(node: ir.Expr) -> bool:
+    if isinstance(node, ir.Call):
+        return last(node.func) in _CONTAINERS
+    return isinstance(node, ir.Mapping) or (isinstance(node, ir.Display) and node.kind != "tuple")
+
+
 def _flags(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
     """The names of what a comparison has found."""
     made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
@@ -257,8 +276,9 @@ def _mutated(value: ir.Expr) -> set[str]:
     """The name of what a call such as `losses.append(x)` or `loss.div_(n)` changes, or looks as if it did."""
     if isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _MUTATORS:
         return {last(value.func.owner)} - {""}
-    if isinstance(value, ir.Call) and last(value.func) in COLLECTIVES and value.args:
-        return {last(value.args[0])} - {""}
+    if isinstance(value, ir.Call) and last(value.func) in COLLECTIVES | {"setattr"} and value.args:
+        named = {str(one.value) for one in value.args[1:2] if isinstance(one, ir.Const)}
+        return {last(value.args[0])} | (named if last(value.func) == "setattr" else set()) - {""}
     return set()
 
 

@@ -233,7 +233,16 @@ def _global(self: Statements, node: cst.Global | cst.Nonlocal) -> Iterator[ir.St
     yield ir.Global(self.span(node), tuple(item.name.value for item in node.names))
 
 
+def _delete(self: Statements, node: cst.Del) -> Iterator[ir.Stmt]:
+    """`del owner[index]` is a call of its method; what else is deleted is not asked for again."""
+    deleted = self.target(node.target)
+    for item in deleted.items if isinstance(deleted, ir.Display) else (deleted,):
+        if isinstance(item, ir.Item):
+            yield ir.Do(item.at, ir.Call(item.at, ir.Attr(item.at, item.owner, "__delitem__"), (item.index,), ()))
+
+
 _MAKERS: dict[type[cst.CSTNode], Callable[[Statements, Any], Iterator[ir.Stmt]]] = {
+    cst.Del: _delete,
     cst.Assign: _assign,
     cst.AnnAssign: _annotated,
     cst.AugAssign: _augment,
