@@ -10,6 +10,7 @@ from typing import Any
 from torch.optim.lr_scheduler import LRScheduler
 
 from amplint.dialects.schedules import TORCH_SCHEDULES, Schedule
+from amplint.protocol.cadence import HOLDS
 
 _HORIZONS = ("T_max", "total_steps", "num_training_steps")  # after which the schedule is over
 _OWN = ("t_total", "total_iters", "max_iters", "max_steps")
@@ -26,13 +27,21 @@ def said_of(scheduler: Any) -> dict[str, str]:
     argument = next((part for part in names if type(numbers.get(part)) is int), None)
     if argument is not None:
         detail |= {"argument": argument, "horizon": str(numbers[argument])}
-    meant = "batches" if "num_warmup_steps" in numbers else _meant(TORCH_SCHEDULES.get(name, Schedule()), numbers)
+    schedule = TORCH_SCHEDULES.get(name, Schedule())
+    if schedule.first is not None and schedule.holds(_numbers(numbers.get(schedule.first[0]))):
+        detail[HOLDS] = "yes"
+    meant = "batches" if "num_warmup_steps" in numbers else _meant(schedule, numbers)
     return {**detail, "meant": meant} if meant is not None else detail
 
 
 def _meant(schedule: Schedule, numbers: Mapping[str, Any]) -> str | None:
     value = numbers.get(schedule.epochs.name) if schedule.epochs is not None else None
-    return schedule.meant(sorted(value) if isinstance(value, Iterable) else [value])
+    return schedule.meant(_numbers(value))
+
+
+def _numbers(value: Any) -> list[Any]:
+    """The milestones of a schedule, or its one number."""
+    return sorted(value) if isinstance(value, Iterable) else [value]
 
 
 def _keywords(scheduler: Any) -> Mapping[str, Any]:

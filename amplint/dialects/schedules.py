@@ -29,7 +29,7 @@ class Schedule:
     their positions. `optimizer`: the position of the optimizer. `parts`: the position of the schedules that it steps
     itself, None when it has none. `epochs`: the argument whose numbers tell a schedule that is meant for one step per
     epoch, as papers give it; larger ones may well count updates. `batches`: it is meant for one step per update, as
-    its warm-up lasts less than an epoch.
+    its warm-up lasts less than an epoch. `first`: the argument that says for how many steps its first value holds.
     """
 
     horizons: Mapping[str, int] = field(default_factory=dict)
@@ -37,6 +37,12 @@ class Schedule:
     parts: int | None = None
     epochs: Epochs | None = None
     batches: bool = False
+    first: tuple[str, int] | None = None
+
+    def holds(self, value: object) -> bool:
+        """Whether its first value holds for more than one step, by the argument that says so; None: its default."""
+        numbers = value if isinstance(value, (list, tuple)) and value else (value,)
+        return self.first is not None and not any(type(number) is int and number < 2 for number in numbers)
 
     def meant(self, numbers: Sequence[object]) -> str | None:
         """`epochs` or `batches` where the numbers of `epochs` leave no doubt about what the schedule is meant for."""
@@ -55,7 +61,7 @@ def _warm(training_steps: int) -> Schedule:
 TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     {
         "ChainedScheduler": Schedule(optimizer=1, parts=0),
-        "ConstantLR": Schedule({"total_iters": 2}),
+        "ConstantLR": Schedule({"total_iters": 2}, first=("total_iters", 2)),
         "CosineAnnealingLR": Schedule({"T_max": 1}),
         "CosineAnnealingWarmRestarts": Schedule({"T_0": 1}),
         "CyclicLR": Schedule({"step_size_up": 3}, batches=True),
@@ -63,12 +69,12 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "LambdaLR": Schedule(),
         "LinearLR": Schedule({"total_iters": 3}),
         "MultiplicativeLR": Schedule(),
-        "MultiStepLR": Schedule(epochs=Epochs("milestones", 1, 300)),
+        "MultiStepLR": Schedule(epochs=Epochs("milestones", 1, 300), first=("milestones", 1)),
         "OneCycleLR": Schedule({"total_steps": 2, "steps_per_epoch": 4}, batches=True),
         "PolynomialLR": Schedule({"total_iters": 1}),
         "ReduceLROnPlateau": Schedule(epochs=Epochs("patience", 3, 30, default=10)),
         "SequentialLR": Schedule(parts=1),
-        "StepLR": Schedule(epochs=Epochs("step_size", 1, 30)),
+        "StepLR": Schedule(epochs=Epochs("step_size", 1, 30), first=("step_size", 1)),
     }
 )
 

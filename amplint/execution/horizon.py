@@ -24,7 +24,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
-from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UNITS, UPDATES
+from amplint.protocol.cadence import EPOCHS, HOLDS, MICRO_BATCHES, UNITS, UPDATES
 from amplint.protocol.events import Kind
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
@@ -53,6 +53,8 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
     made.parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
     made.optimizer = handed if isinstance(handed, Optimizer) else next((part.optimizer for part in made.parts), None)
     made.said |= {"schedule": short, **_meant(schedule, args, keywords)}
+    if schedule.first is not None and schedule.holds(_argument(args, keywords, *schedule.first)):
+        made.said[HOLDS] = "yes"
     factors = _argument(args, keywords, "lr_lambda", 1) if short in _OF_FACTORS else None
     made.factors = tuple(factors) if isinstance(factors, (list, tuple)) else (factors,)
     for argument, position in schedule.horizons.items():

@@ -8,6 +8,8 @@ from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.values import with_changes
 
 MICRO_BATCHES, UPDATES, EPOCHS = UNITS = ("micro-batches", "updates", "epochs")
+HOLDS = "first value holds"
+"""In the detail of a schedule's creation: for more than one step."""
 
 
 @dataclass(frozen=True)

@@ -174,10 +174,10 @@ class State:
         return list(self.ledgers)
 
     def _schedulers(self, event: Event) -> list[str]:
-        """The schedulers that an event concerns: the one it names, else those that drive its optimizer."""
+        """The schedulers that an event concerns: the one it names, else those that drive its optimizer, made or not."""
         if event.scheduler is not None:
             return [event.scheduler]
-        if event.total is not None:
+        if event.total is not None or event.kind is Kind.CREATE:
             return []
         if event.kind in _OF_ALL or event.optimizer is None:
             return list(self.cadences)

@@ -1,8 +1,9 @@
 """After how many steps a schedule is over, as its own numbers and those of its function say."""
 
 import torch
-from torch.optim.lr_scheduler import LambdaLR, LinearLR, LRScheduler
+from torch.optim.lr_scheduler import LambdaLR, LinearLR, LRScheduler, MultiStepLR, StepLR
 
+from amplint.protocol.cadence import HOLDS
 from runtime_guard.planned import said_of
 
 num_training_steps = 40
@@ -58,3 +59,10 @@ def test_a_class_of_the_user_s_own_may_call_it_otherwise():
 
 def test_the_length_of_a_warm_up_is_none():
     assert told(LinearLR(optimizer(), total_iters=5)) == (None, None)
+
+
+def test_a_decay_by_steps_begins_with_a_value_that_holds():
+    holding = StepLR(optimizer(), 30), MultiStepLR(optimizer(), [5, 20])
+    changing = StepLR(optimizer(), 1), MultiStepLR(optimizer(), [20, 1]), LinearLR(optimizer())
+    assert all(HOLDS in said_of(one) for one in holding)
+    assert not any(HOLDS in said_of(one) for one in changing)

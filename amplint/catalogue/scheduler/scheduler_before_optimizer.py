@@ -63,6 +63,10 @@ keep the schedule in step with a scaler that skips, call it only if `scaler.get_
 Unsafe: moves the scheduler's step behind the optimizer's. Each update is made under the learning rate that the
 schedule has for it, beginning with the first.
 
+It is a warning where nobody saw the schedule being made: a class of another make may set the rate of the update to
+come in its `step()`. It is a warning, too, for a schedule whose first value holds for several steps, such as StepLR:
+each of its changes comes one step early.
+
 ## Source
 
 - How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate)
@@ -72,11 +76,34 @@ schedule has for it, beginning with the first.
 from amplint.catalogue.amounts import at_least, leads_again
 from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.cadence import HOLDS
+from amplint.protocol.events import STEPS, Event, Kind
+from amplint.protocol.state import Moment
+
+
+def _made(moment: Moment) -> Event | None:
+    """Where the schedule was made, if that was seen: else its class may set the rate of the step to come."""
+    return moment.last.get(Kind.CREATE)
+
+
+def _hardly_felt(moment: Moment) -> bool:
+    """Whether nothing is known of the schedule, or its first value holds for more than the step that it loses."""
+    made = _made(moment)
+    return made is None or HOLDS in made.detail
+
+
+def _words(moment: Moment) -> dict[str, str]:
+    made = _made(moment)
+    if made is None:
+        return {"what": "the first value of the schedule is never used, if it is one of torch's"}
+    if HOLDS in made.detail:
+        return {"what": "every change of the learning rate comes one step early"}
+    return {"what": "the first value of the schedule is never used"}
+
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the scheduler steps before the optimizer: the first value of the schedule is never used",
+    message="the scheduler steps before the optimizer: {what}",
     advice="call `optimizer.step()` before `scheduler.step()`",
     when=(
         Condition(STEPS, updates=0, lead=1, pending=True),
@@ -84,6 +111,8 @@ RULE = Rule(
     ),
     place=Kind.SCHEDULER_STEP,
     because=((Kind.BACKWARD, "the gradients that are waiting for the optimizer's step"),),
+    words=_words,
+    milder=_hardly_felt,
     remedy=unsafe(
         "step the scheduler after the optimizer",
         Move(Kind.SCHEDULER_STEP, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
