@@ -9,6 +9,7 @@ from amplint.dialects import DIALECTS, LOOPS
 from amplint.dialects.dialect import Loop
 from amplint.dialects.schedules import Schedule
 from amplint.flow import program as ir
+from amplint.lower.drivers import driven_by_hand, replaced
 from amplint.lower.names import last, reads, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
@@ -27,9 +28,10 @@ def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Sco
     """The mistakes in the methods of a class that a framework's own loop calls."""
     loop = LOOPS.get(scope.qualified(klass.bases[0]) or "") if len(klass.bases) == 1 else None
     methods = {node.name: node for node in klass.body if isinstance(node, ir.Function)}
-    if loop is None or loop.own & methods.keys():
+    if loop is None or replaced([klass], loop.own):
         return
-    if loop.off and any(_named(part) == loop.off for statement in body for part in walk(statement)):
+    every = [part for statement in body for part in walk(statement)]
+    if (loop.off and any(_named(part) == loop.off for part in every)) or driven_by_hand(every, loop.micro_step):
         return  # the loop is the user's, sometimes at least
     for name in loop.micro_step & methods.keys():
         yield from _micro_step(path, loop, methods[name])

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from amplint.dialects import TRAINERS
 from amplint.dialects.dialect import Normalization
+from amplint.dialects.transformers import TRAINER_LOOP
 from amplint.flow import program as ir
+from amplint.lower.drivers import driven_by_hand, replaced
 from amplint.lower.names import last, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
@@ -27,6 +29,7 @@ _SAYS = frozenset(
 """A file that names one of these says itself who normalizes."""
 _WINDOWS = frozenset({"gradient_accumulation_steps", "current_gradient_accumulation_steps"})
 _PLAIN = frozenset({"override"})
+_DRIVERS = frozenset({"training_step", *TRAINER_LOOP.own})
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Overrides:
         """What the `compute_loss` of a class does with the count, if the class is a trainer."""
         lineage = self._lineage(klass, scope, ())
         method = next((node for node in klass.body if _is_override(node)), None)
-        if lineage is None or not isinstance(method, ir.Function) or not _steps_as_usual(lineage):
+        if lineage is None or not isinstance(method, ir.Function) or self._steps_itself(lineage):
             return
         if (second := _divided_again(method)) is not None:
             told: dict[int | str, object] = {"window": COUNT, "again": "by hand"}
@@ -72,6 +75,11 @@ class Overrides:
             said = "settled"
         mild = said == "ignored" and (usual is Normalization.MODEL or self.alone)
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
+
+    def _steps_itself(self, lineage: Lineage) -> bool:
+        """Whether another loop than the trainer's runs, which hands over the count as it likes, and divides or not."""
+        patched = driven_by_hand((node for node in self.nodes if isinstance(node, ir.Assign)), _DRIVERS)
+        return patched or replaced(lineage.classes, _DRIVERS)
 
     def _of_plain_models(self, lineage: Lineage) -> bool:
         """Whether every model that the module makes such a trainer with is of a class of its own whose `forward` takes
@@ -109,15 +117,6 @@ class Overrides:
 def _is_override(node: ir.Stmt) -> bool:
     plain = isinstance(node, ir.Function) and {last(decorator) for decorator in node.decorators} <= _PLAIN
     return plain and isinstance(node, ir.Function) and node.name == "compute_loss"
-
-
-def _steps_as_usual(lineage: Lineage) -> bool:
-    """Whether the trainer's own `training_step` runs: it hands over the count, and divides or not."""
-    step = lineage.method("training_step")
-    return step is None or any(
-        isinstance(part, ir.Attr) and part.name == "training_step" and isinstance(part.owner, (ir.Call, ir.Name))
-        for part in walk(step)
-    )
 
 
 def _with_the_count(method: ir.Function) -> str:
