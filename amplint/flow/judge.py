@@ -158,11 +158,14 @@ def _assumed(
     return needed([trace.choices for trace in shown], [trace.choices for trace in spared], doubtful)
 
 
+_ON_CUDA = "torch.cuda.is_available()"
+
+
 class _Spared:
     """Which runs are known to be without a mistake that others make.
 
-    A run says nothing that was ended early, in which the mistake is made and another one is told for it, or in which
-    nobody knows what decides.
+    A run says nothing on a machine without CUDA, which is a rehearsal; one that was ended early; one in which the
+    mistake is made and another one is told for it, or in which nobody knows what decides.
     """
 
     def __init__(self, every: Sequence[tuple[Trace, list[Breach]]], rules: Mapping[str, Rule]) -> None:
@@ -174,7 +177,8 @@ class _Spared:
         return [
             trace
             for at, (trace, found) in enumerate(self._every)
-            if all(one.key != breach.key for one in found)
+            if trace.choices.get(_ON_CUDA, True)
+            and all(one.key != breach.key for one in found)
             and _comes_to(breach.site, trace.events)
             and _goes_on(breach, trace)
             and breach.key not in self._doubted(at)
