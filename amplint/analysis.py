@@ -35,8 +35,8 @@ from amplint.lower.replaced_scalers import replaced_scalers
 from amplint.lower.statements import Statements
 from amplint.lower.uncalled_states import uncalled_states
 from amplint.own_names import own_names
-from amplint.played import Played
-from amplint.protocol.events import Site
+from amplint.played import Played, side_by_side
+from amplint.protocol.events import Event, Site
 from amplint.protocol.facts import PIPELINED, SHARDED_CLIP
 from amplint.protocol.scene import Scene
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
@@ -112,6 +112,20 @@ def all_findings_of(
     return sorted(best.values(), key=lambda finding: finding.order)
 
 
+def side_by_side_of(
+    before: str, after: str, filename: str, taught: Teaching = ()
+) -> list[tuple[Sequence[Event], Sequence[Event]]] | None:
+    """What happens in every run of a file, and in that of another state of it which makes the same choices.
+
+    None where they cannot be compared. Raises Unparsable, and Unreadable for code nested too deeply.
+    """
+    with _deep():
+        readings = [_read(text, filename, taught) for text in (after, before)]
+        played = [reading.played for reading in readings if reading is not None]
+        pairs = side_by_side(played[1], played[0]) if len(played) == 2 else None
+    return None if pairs is None else [(one.events, other.events) for one, other in pairs]
+
+
 @dataclass(frozen=True)
 class _Reading:
     """A text, lowered, played as far as was asked for, and what was asked of the file system for it."""
@@ -127,6 +141,7 @@ def _read(text: str, filename: str, taught: Teaching) -> _Reading | None:
     known = _READ.get(place)
     if known is not None and still_so(known.asked):
         heard_again(known.asked)
+        _READ[place] = _READ.pop(place)
         return known
     reduced = scout(text, _seeds(taught))
     if reduced is None:

@@ -53,6 +53,15 @@ class Played:
         """What happened in the runs from an entry."""
         return [_trace(run, self.entries[at]) for run in self.runs(at)[0]]
 
+    def under(self, at: int, choices: Choices) -> Trace | None:
+        """What happens from an entry where these choices are made; None where that teaches the model something new."""
+        found = self._found(at)
+        run = next((one for one in found.runs if one.choices == choices), None)
+        try:
+            return _trace(run or play(self.program, self.entries[at], found.model, dict(choices)), self.entries[at])
+        except Again:
+            return None
+
     def try_otherwise(self, at: int, every: Iterable[Choices]) -> bool:
         """Whether runs with such choices were not played yet, and are now; where all runs were played, none is."""
         found = self._found(at)
@@ -78,6 +87,31 @@ class Played:
         start = id(self.entries[at].function)
         through = self._through.get(start)
         return start in executed or (through is not None and through <= executed)
+
+
+def side_by_side(before: Played, after: Played) -> list[tuple[Trace, Trace]] | None:
+    """Every run of a program with the one of another state of it that makes the same choices; None where they do not
+    begin at the same places, or where there is no such run."""
+    if list(map(_begins, before.entries)) != list(map(_begins, after.entries)):
+        return None
+    pairs: list[tuple[Trace, Trace]] = []
+    executed: set[int] = set()
+    for at in range(len(before.entries)):
+        if before.has_run(at, executed):
+            continue
+        runs = before.runs(at)[0]
+        executed |= {function for run in runs for function in run.executed}
+        chosen = [run.choices for run in (*runs, *after.runs(at)[0])]
+        for choices in [one for number, one in enumerate(chosen) if one not in chosen[:number]]:
+            one, other = before.under(at, choices), after.under(at, choices)
+            if one is None or other is None:
+                return None
+            pairs.append((one, other))
+    return pairs
+
+
+def _begins(entry: Entry) -> tuple[str | None, ...]:
+    return entry.function.name if entry.function is not None else None, entry.klass, entry.heir
 
 
 def _all_runs(program: ir.Program, entry: Entry, tail: int, patience: int) -> _Runs:

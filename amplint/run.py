@@ -266,7 +266,7 @@ def _mended(
     others: Sequence[str],
 ) -> Checked:
     """What becomes of a file that has findings with remedies. A fault in mending is no reason to tell no findings."""
-    from amplint.analysis import all_findings_of, loops_of
+    from amplint.analysis import all_findings_of, loops_of, side_by_side_of
     from amplint.catalogue import RULES
     from amplint.fix.importers import Importers
     from amplint.fix.proof import Document, Reader
@@ -278,7 +278,8 @@ def _mended(
         beneath = partial(all_findings_of, versions=settings.versions, taught=dialects)
         analyse = _chosen(analysis, settings)
         follow = partial(loops_of, taught=dialects, once=True)
-        reader = Reader(analyse, follow, beneath, Importers(others, analyse, beneath))
+        beside = partial(side_by_side_of, taught=dialects)
+        reader = Reader(analyse, follow, beneath, beside, Importers(others, analyse, beneath))
         done = mended(document, visible, reader, RULES, settings, not candidate.given)
     except Exception as fault:
         return _checked_file(script, visible(script, findings), analysed=True, crash=told_fault(fault))

@@ -6,7 +6,7 @@ it declares (`when`: both halves; `find`: static, and live where a constructor i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -88,6 +88,15 @@ def _reader(part: str) -> Callable[[Moment], Any]:
 
 
 @dataclass(frozen=True)
+class Contrast:
+    """A mistake that shows beside a run with other settings: in which of the runs, at which event."""
+
+    run: int
+    event: Event
+    mild: bool = False
+
+
+@dataclass(frozen=True)
 class Rule:
     """One mistake.
 
@@ -105,7 +114,8 @@ class Rule:
     `noisy_unrun`: without a run it is right but noisy, and opt-in. `refuted_by`: events that
     refute it wherever they happen, under any choice of run constants: the program has what the rule misses, and decides
     itself when it is needed. `undecided`: of a moment that does not show the mistake, whether it may be made all the
-    same. `remedy`: what puts it right.
+    same. `compare` judges the runs of a program under all its settings, one beside the others, before anything runs.
+    `remedy`: what puts it right.
     """
 
     tier: Tier
@@ -126,6 +136,7 @@ class Rule:
     since: tuple[str, str] | None = None
     begins: tuple[str, str] | None = None
     refuted_by: Callable[[Event], bool] | None = None
+    compare: Callable[[Sequence[Sequence[Event]]], Iterable[Contrast]] | None = None
     noisy_unrun: bool = False
     undecided: Callable[[Moment], bool] | None = None
     remedy: Remedy | None = None

@@ -8,8 +8,9 @@ be left, the fix is not proved. There is one exception: a fix that gathers micro
 through a scaler (`Remedy.reveals`), may bring a warning about what can be told only of those.
 
 The files that import it are judged with the copy in its place, and may be told nothing new either. A copy that is told
-less because less of it is understood proves nothing: no training loop may be followed less far than
-it was. What is not proved is shown to a person (`display`), and never written.
+less because less of it is understood proves nothing: no training loop may be followed less far than it was, and under
+every assignment of run constants all has to happen that did (`runs.py`). What is not proved is shown to a person
+(`display`), and never written; a call is taken away where that is proved, or not at all.
 """
 
 from __future__ import annotations
@@ -17,22 +18,25 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from amplint.catalogue.remedy import Divide, Remedy
+from amplint.catalogue.remedy import Action, Delete, Divide, Remedy
 from amplint.catalogue.rule import Rule
 from amplint.findings import Edit, Finding, Fix, TrainingLoop, in_own_names
 from amplint.fix.code import Change, Code, applied, in_order
 from amplint.fix.documents import Unwritable, edited
 from amplint.fix.importers import Counts, Importers, counted
+from amplint.fix.mended_along import mended_along
 from amplint.fix.remedies import site_of, ways
+from amplint.fix.runs import Pair, Run, keeps
 from amplint.source.languages import script_of
 from amplint.source.reading import Unparsable, Unreadable
 from amplint.source.script import Script
 
 Analysis = Callable[[str, str], list[Finding]]
 Understanding = Callable[[str, str], list[TrainingLoop]]
+Comparison = Callable[[str, str, str], Iterable[Pair] | None]
 DISPLAY = "display"
 MOST_MENDED = 40
 
@@ -69,13 +73,15 @@ class Proved:
 class Reader:
     """How one file is read: what is wrong in it, and which training loops it has, as far as they can be followed.
 
-    `beneath`: the findings, and those that they hide. `importers`: who takes something from it. `known`: the states of
+    `beneath`: the findings, and those that they hide. `runs`: what happens in a file, beside what happens in another
+    state of it; None where that cannot be compared. `importers`: who takes something from it. `known`: the states of
     the file that have been read.
     """
 
     findings: Analysis
     loops: Understanding
     beneath: Analysis
+    runs: Comparison
     importers: Importers
     known: dict[bytes, Document] = field(default_factory=dict, compare=False, repr=False)
 
@@ -96,6 +102,7 @@ class Prover:
         self.code: Code | None = None
         self.loops: list[TrainingLoop] | None = None
         self.beneath: Counts | None = None
+        self.played: list[Run] | None = None
 
     def fix(self, finding: Finding) -> Proved | None:
         """The fix of a finding: the first that is proved, else the first that can be written. Raises Broken."""
@@ -104,12 +111,19 @@ class Prover:
             return None
         found: list[Proved] = []
         self.code = self.code or Code(self.document.script.text)
-        for changes in ways(self.code, finding, rule.remedy, self.document.findings):
-            tried = self._tried(finding, rule.remedy, changes)
+        for way, changes in ways(self.code, finding, rule.remedy, self.document.findings, self._runs):
+            tried = self._tried(finding, rule.remedy, way, changes)
             found += [tried] if tried is not None else []
             if tried is not None and tried.after is not None and not tried.uncovers:
                 return tried
         return next((one for one in found if one.after is not None and self._leads_on(one, rule)), _shown(found))
+
+    def _runs(self) -> Sequence[Run]:
+        """What happens in the file as it is, in every run."""
+        if self.played is None:
+            text = self.document.script.text
+            self.played = [run for run, _ in self.reader.runs(text, text, self.document.filename) or ()]
+        return self.played
 
     def _leads_on(self, proved: Proved, rule: Rule) -> bool:
         """Whether the errors that a fix uncovers are mended, too, by further fixes."""
@@ -124,37 +138,48 @@ class Prover:
         end, _ = fixed(proved.after, visible, self.reader, self.rules, lambda safety: True, further=True)
         return not _errors(uncovered(before, end.findings, rule.id))
 
-    def _tried(self, finding: Finding, remedy: Remedy, changes: list[Change]) -> Proved | None:
-        """A fix as it comes out; None where the file cannot be changed that way."""
+    def _tried(self, finding: Finding, remedy: Remedy, way: Sequence[Action], changes: list[Change]) -> Proved | None:
+        """A fix as it comes out; None where it cannot be written, or takes a call away that may be needed."""
         assert self.code is not None
-        before, code = self.document, self.code
-        text = applied(code.text, changes)
-        edits = tuple(Edit(code.place(change.start, change.end), change.content) for change in in_order(changes))
-        message = in_own_names(_filled(remedy.message, finding), finding.names)
-        if text is None or text == code.text:
+        text = applied(self.code.text, changes)
+        if text is None or text == self.code.text:
             return None
+        edits = tuple(Edit(self.code.place(one.start, one.end), one.content) for one in in_order(changes))
+        fix = Fix(DISPLAY, in_own_names(_filled(remedy.message, finding), finding.names), edits)
+        shown = None if any(isinstance(action, Delete) for action in way) else Proved(fix, None)
+        after = self._made(finding, edits, text)
+        new = uncovered(self.document.findings, after.findings, finding.code) if after is not None else None
+        if after is None or new is None or not self._is_right(after, new, finding, remedy):
+            return shown
+        before = self.document
+        if not keeps(self.reader.runs(before.script.text, after.script.text, before.filename), way):
+            return shown
+        if self.reader.importers.are_told_more(before.filename, before.data, after.data):
+            return shown
+        return Proved(replace(fix, applicability=remedy.safety.value), after, bool(new))
+
+    def _made(self, finding: Finding, edits: Sequence[Edit], text: str) -> Document | None:
+        """The file with edits made, which has to hold a text; None where that cannot be written. Raises Broken."""
+        before = self.document
         placed = tuple(replace(edit, place=before.script.place(edit.place)) for edit in edits)
-        shown = Proved(Fix(DISPLAY, message, edits), None)
         try:
             data = edited(before.data, before.filename, placed)
             script = script_of(data, before.filename)
         except (Unwritable, Unreadable):
-            return shown
+            return None
         if script.text != text and script.text != f"{text}\n":
-            return shown
-        _check_syntax(code.text, text, finding)
+            return None
+        _check_syntax(before.script.text, text, finding)
         try:
-            after = self.reader.read(data, before.filename)
+            return self.reader.read(data, before.filename)
         except Unparsable as error:
             raise Broken(f"the fix of {finding.code} in row {finding.place.row}: {error}") from error
-        new = uncovered(before.findings, after.findings, finding.code)
-        if new is None or not self._were_there(new, remedy.reveals) or not self._follows(after):
-            return shown
-        if _divides(remedy) and self._has_an_unknown_twin(finding):
-            return shown
-        if self.reader.importers.are_told_more(before.filename, before.data, after.data):
-            return shown
-        return Proved(Fix(remedy.safety.value, message, edits), after, bool(new))
+
+    def _is_right(self, after: Document, new: Counts, finding: Finding, remedy: Remedy) -> bool:
+        """Whether nothing is told of a mended file that was not there before, and as much of it is followed."""
+        if not self._were_there(new, remedy.reveals) or not self._follows(after):
+            return False
+        return not (_divides(remedy) and self._has_an_unknown_twin(finding))
 
     def _were_there(self, new: Counts, revealed: Sequence[str]) -> bool:
         """Whether the text as it was has as many findings of some rules, if none is hidden, warnings of some aside."""
@@ -236,16 +261,6 @@ Visible = Callable[[Script, Sequence[Finding]], list[Finding]]
 """The findings of a script that are told: neither hidden by a comment nor unselected."""
 
 
-def with_fixes(
-    document: Document, visible: Sequence[Finding], reader: Reader, rules: Mapping[str, Rule]
-) -> Iterator[Finding]:
-    """The findings that are told, each with its fix, if it has one. Raises Broken."""
-    prover = Prover(document, reader, rules)
-    for finding in visible:
-        proved = prover.fix(finding)
-        yield replace(finding, fix=proved.fix) if proved is not None else finding
-
-
 def fixed(
     document: Document,
     visible: Visible,
@@ -264,15 +279,17 @@ def fixed(
     again = False
     while len(mended) < MOST_MENDED:
         prover = Prover(document, reader, rules, further)
-        for finding, known in _told_apart(document, visible(document.script, document.findings)):
+        told = visible(document.script, document.findings)
+        for finding, known in _told_apart(document, told):
             remedy = rules[finding.code].remedy if finding.code in rules else None
             if known in waiting or remedy is None or not applicable(remedy.safety.value):
                 continue
             waiting.add(known)
             proved = prover.fix(finding)
             if proved is not None and proved.after is not None:
+                along = mended_along(finding, told, proved.fix.edits, proved.after.findings)
+                mended += [replace(one, fix=proved.fix) for one in (finding, *along)]
                 document, again = proved.after, True
-                mended.append(replace(finding, fix=proved.fix))
                 break
         else:
             if not again:

@@ -13,7 +13,6 @@ from amplint.catalogue.remedy import (
     AddArgument,
     AtBoundary,
     ByModel,
-    CountFromOne,
     Detach,
     Divide,
     DropArgument,
@@ -228,32 +227,6 @@ def _detached(code: Code, value: cst.BaseExpression) -> Change:
     return Change(start, end, f"({code.text[start:end]}).detach()")
 
 
-def _count_from_one(stage: Stage, action: CountFromOne) -> Iterator[Changes]:
-    node = stage.code.at(stage.site)
-    test = node.test if isinstance(node, cst.If) else node
-    for remainder in remainders(test) if test is not None else ():
-        if isinstance(remainder.left, cst.Name | cst.Attribute) and not remainder.left.lpar:
-            handed = [one for one in _handed_on(stage.code, remainder) if isinstance(one.left, type(remainder.left))]
-            if handed:
-                yield [_one_more(stage.code, one) for one in (remainder, *handed)]
-            yield [_one_more(stage.code, remainder)]
-
-
-def _one_more(code: Code, remainder: cst.BinaryOperation) -> Change:
-    start, end = code.span(remainder.left)
-    return Change(start, end, f"({code.text[start:end]} + 1)")
-
-
-def _handed_on(code: Code, remainder: cst.BinaryOperation) -> Iterator[cst.BinaryOperation]:
-    """The same remainder where the loop hands it to a call, which then steps in another branch."""
-    loop = next((one for one in code.above(remainder) if isinstance(one, cst.For | cst.While)), None)
-    for one in remainders(loop) if loop is not None else ():
-        if one is not remainder and code.source(one) == code.source(remainder):
-            asked = itertools.takewhile(lambda above: not isinstance(above, cst.BaseSmallStatement), code.above(one))
-            if any(isinstance(above, cst.Arg) for above in asked):
-                yield one
-
-
 def _drop_argument(stage: Stage, action: DropArgument) -> Iterator[Changes]:
     call = stage.code.at(stage.site)
     args = list(call.args) if isinstance(call, cst.Call) else []
@@ -377,7 +350,6 @@ DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
     Divide: _divide,
     Undivide: _undivide,
     Detach: _detach,
-    CountFromOne: _count_from_one,
     AddArgument: _add_argument,
     DropArgument: _drop_argument,
     EnterBoth: _enter_both,

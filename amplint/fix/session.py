@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from amplint.catalogue.rule import Rule
 from amplint.findings import Finding
 from amplint.fix import files
-from amplint.fix.proof import Document, Reader, Visible, fixed, with_fixes
+from amplint.fix.offers import with_fixes
+from amplint.fix.proof import Document, Reader, Visible, fixed
 from amplint.settings import Fixing, Settings
 
 
@@ -57,8 +58,7 @@ def _applicable(settings: Settings) -> Callable[[str], bool]:
 
 
 def _offered(document: Document, visible: Visible, reader: Reader, rules: Mapping[str, Rule]) -> tuple[Finding, ...]:
-    told: Sequence[Finding] = visible(document.script, document.findings)
-    return tuple(with_fixes(document, told, reader, rules))
+    return tuple(with_fixes(document, visible, reader, rules))
 
 
 def _unwritten(document: Document, visible: Visible, why: str) -> Mended:

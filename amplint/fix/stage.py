@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import libcst as cst
 
+from amplint.dialects.torch import TORCH
 from amplint.fix.code import Code, Statement
 from amplint.fix.sentences import Names, read
 from amplint.protocol.events import Event, Kind, Site
-from amplint.protocol.scene import Scene
+from amplint.protocol.scene import Scene, around
 
 _LOOPS = (cst.For, cst.While)
 
@@ -19,7 +21,7 @@ _LOOPS = (cst.For, cst.While)
 class Stage:
     """A text, the file that it is, and what happens around a finding, which stands at `site`.
 
-    `others`: where the same rule speaks too.
+    `others`: where the same rule speaks too. `runs`: what happens in the program, whatever its settings.
     """
 
     code: Code
@@ -27,6 +29,7 @@ class Stage:
     scene: Scene
     site: Site
     others: tuple[Site, ...] = ()
+    runs: Callable[[], Sequence[Sequence[Event]]] = tuple
 
     def event(self, kinds: tuple[Kind, ...] | Kind) -> Event | None:
         """The event of the first of the kinds that happens in this file: the finding's own, else the nearest."""
@@ -36,9 +39,44 @@ class Stage:
                 return found
         return None
 
+    def elsewhere(self, what: Kind, kinds: tuple[Kind, ...]) -> list[Event]:
+        """The events of the first of some kinds that are next to one of the scene in the other runs, where it happens
+        there; other calls than those that happen in this one."""
+        mine = self.event(what)
+        return [] if mine is None else [near for run in self.runs() if (near := self._next_to(run, mine, kinds))]
+
+    def _next_to(self, run: Sequence[Event], mine: Event, kinds: tuple[Kind, ...]) -> Event | None:
+        at = next((at for at, one in enumerate(run) if one.kind is mine.kind and one.site == mine.site), None)
+        if at is None:
+            return None
+        near = Scene(tuple(around(run, at, mine.optimizer, mine.scheduler)))
+        return next(filter(None, (near.nearest(kind, self.path) for kind in kinds)), None)
+
+    def branching(self, events: Sequence[Event], statements: Sequence[Statement]) -> Statement | None:
+        """The innermost `if` that holds several statements in its branches, if it is not the gate of one of them."""
+        for above in self.code.above(statements[0]):
+            if isinstance(above, _LOOPS) or any(self.is_gate(above, event) for event in events):
+                return None
+            outer = self.code.statement(above) if isinstance(above, cst.If) else None
+            if outer is not None and all(self.code.inside(one, outer) for one in statements):
+                gated = (one for statement in statements for one in takewhile(outer.__ne__, self.code.above(statement)))
+                return None if any(self.is_gate(one, event) for one in gated for event in events) else outer
+        return None
+
     def node(self, event: Event) -> cst.CSTNode | None:
         """The call that an event is."""
         return self.code.at(event.site)
+
+    def statement(self, kind: Kind) -> Statement | None:
+        """The statement that is an event and nothing else, or assigns what its call returns."""
+        event = self.event(kind)
+        node = self.node(event) if event is not None else None
+        found = self.code.statement(node) if node is not None else None
+        if node is None or (kind in TORCH.sentences and not read(kind, node)):
+            return None
+        if found is node or (isinstance(found, cst.Expr | cst.Assign | cst.AugAssign) and found.value is node):
+            return found
+        return None
 
     def scaled(self, near: cst.CSTNode) -> tuple[Event, cst.CSTNode] | None:
         """The step, else the backward, that is said to a scaler in the function of a node: another call than that."""

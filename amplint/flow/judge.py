@@ -86,7 +86,8 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
     asking = _asking(rules)
-    every = [(trace, list(_breaches(trace, asking))) for trace in meant]
+    beside = _contrasts(meant, rules)
+    every = [(trace, [*_breaches(trace, asking), *beside[at]]) for at, trace in enumerate(meant)]
     unused = _CLIPS if any(map(_steps, meant)) else _CLIPS | {"scaler"}
     runs = [
         (trace, [one for one in _hidden(found, rules) if _steps(trace) or rules[one.rule].family not in unused])
@@ -247,6 +248,17 @@ def _moments(trace: Trace) -> Iterable[tuple[Moment, Sequence[Event], int]]:
     for at, event in enumerate(events):
         for moment in state.moments(event):
             yield moment, events, at
+
+
+def _contrasts(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[list[Breach]]:
+    """Of each run, the breaches that show beside the others."""
+    found: list[list[Breach]] = [[] for _ in traces]
+    events = [trace.events for trace in traces]
+    for rule in rules.values():
+        for one in rule.compare(events) if rule.compare is not None and len(events) > 1 else ():
+            mild = one.mild or rule.tier is not Tier.ERROR
+            found[one.run].append(Breach(rule.id, one.event.site, mild, calls=one.event.stack))
+    return found
 
 
 def _breach(rule: Rule, shown: Shown) -> Breach:

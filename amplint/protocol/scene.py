@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from amplint.protocol.events import Event, Kind, Site
+from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.state import Moment
 
 Words = tuple[tuple[str, str], ...]
@@ -31,15 +31,32 @@ class Scene:
 
 def scene_of(moment: Moment, trace: Sequence[Event], at: int, words: Iterable[tuple[str, str]]) -> Scene:
     """What happened around the event at an index of a trace."""
-    mine = _about(moment)
-    known: set[tuple[Kind, tuple[Site, ...]]] = set()
-    events: list[Event] = []
+    return Scene(tuple(around(trace, at, *_about(moment))), words=tuple(words))
+
+
+def around(trace: Sequence[Event], at: int, optimizer: str | None, scheduler: str | None) -> list[Event]:
+    """What happens around an index of a trace and concerns an optimizer and a scheduler, the nearest first; updates of
+    the scaler that follow steps of other optimizers alone are the last."""
+    found: dict[tuple[Kind, tuple[Site, ...]], Event] = {}
     for event in _outwards(trace, at):
-        key = (event.kind, event.step_of_program)
-        if key not in known and not _of_another(event, mine):
-            known.add(key)
-            events.append(event)
-    return Scene(tuple(events), words=tuple(words))
+        if not _of_another(event, (optimizer, scheduler)):
+            found.setdefault((event.kind, event.step_of_program), event)
+    others = _updates_for_others(trace, optimizer)
+    return [event for key, event in sorted(found.items(), key=lambda pair: pair[0] in others)]
+
+
+def _updates_for_others(trace: Sequence[Event], optimizer: str | None) -> set[tuple[Kind, tuple[Site, ...]]]:
+    """The updates of a scaler that follow steps of other optimizers alone."""
+    stepped: dict[str | None, set[str | None]] = {}
+    mine: set[tuple[Kind, tuple[Site, ...]]] = set()
+    others: set[tuple[Kind, tuple[Site, ...]]] = set()
+    for event in trace:
+        if event.kind in STEPS:
+            stepped.setdefault(event.scaler, set()).add(event.optimizer)
+        elif event.kind is Kind.UPDATE:
+            names = stepped.pop(event.scaler, set())
+            (others if names and optimizer not in names else mine).add((event.kind, event.step_of_program))
+    return others - mine if optimizer is not None else set()
 
 
 def _about(moment: Moment) -> tuple[str | None, str | None]:

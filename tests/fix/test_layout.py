@@ -110,7 +110,7 @@ def test_lines_of_several_statements_stay_such_lines(rest, expected):
 def test_a_fix_that_python_cannot_read_is_our_own_fault(monkeypatch):
     from amplint.fix import proof
 
-    monkeypatch.setattr(proof, "ways", lambda code, finding, remedy, findings: [[Change(0, 0, ")")]])
+    monkeypatch.setattr(proof, "ways", lambda code, finding, remedy, findings, runs: [((), [Change(0, 0, ")")])])
     text = HEAD + indent(WINDOW, "    ") + "        clip_grad_norm_(model.parameters(), 1.0)\n"
     text += "        scaler.step(optimizer)\n        scaler.update()\n        optimizer.zero_grad()\n"
     with pytest.raises(Broken, match="clip-before-unscale"):

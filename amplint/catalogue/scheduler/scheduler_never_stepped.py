@@ -58,6 +58,10 @@ for epoch in range(epochs):
 Call `step()` where the schedule counts: after `optimizer.step()`, or at the end of an epoch. If the schedule is not
 wanted, do not build it: some constructors change the learning rate.
 
+Where the optimizer steps in one branch with mixed precision and in another one without, the scheduler has to step for
+both: one that steps in one of the branches only stands still in the other. A setting that switches the schedule off
+while the optimizer steps at the same place is no mistake.
+
 A scheduler that is returned, stored in an object or passed on may be stepped elsewhere: nothing is said of it before
 the program runs. In a run something is said when it is over, and two epochs or a hundred updates were seen.
 
@@ -73,6 +77,7 @@ None. Where it steps depends on what its numbers count.
 
 import re
 
+from amplint.catalogue.contrasts import idle_in_a_branch
 from amplint.catalogue.horizons import never_stepped
 from amplint.catalogue.rule import Rule, Tier
 from amplint.protocol.events import Kind
@@ -98,5 +103,6 @@ RULE = Rule(
     advice="call its `step()` after `optimizer.step()` or at the end of the epoch, or do not build it",
     find=_idle,
     observe=_still,
+    compare=idle_in_a_branch,
     place=Kind.CREATE,
 )

@@ -1,0 +1,62 @@
+"""Questions about several runs of one program: what happens under some settings, and not under others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from amplint.catalogue.rule import Contrast
+from amplint.protocol.events import STEPS, Event, Kind, Site
+
+_MOVES = frozenset({Kind.SCHEDULER_STEP, Kind.SCHEDULER_TOLD})
+
+
+@dataclass(frozen=True)
+class _Training:
+    """What a run does with the learning rate of one optimizer.
+
+    `made`: the last scheduler that is made for it. `moved`: some scheduler of it moves. `steps`: where the optimizer
+    steps, and how; `loops`: over which batches.
+    """
+
+    run: int
+    made: Event
+    moved: bool
+    steps: frozenset[tuple[Site, Kind]]
+    loops: frozenset[Site]
+
+    def shows(self, other: _Training) -> bool:
+        """Whether it is a branch of the same loop in which the other one moves what this one does not."""
+        sites, others = ({site for site, _ in one.steps} for one in (self, other))
+        alike = other.made.site == self.made.site and not self.loops.isdisjoint(other.loops)
+        return alike and other.moved and not self.moved and sites.isdisjoint(others)
+
+    def steps_alike(self, other: _Training) -> bool:
+        """Whether both step through a scaler, or neither."""
+        return {kind for _, kind in self.steps} == {kind for _, kind in other.steps}
+
+
+def idle_in_a_branch(runs: Sequence[Sequence[Event]]) -> Iterator[Contrast]:
+    """The scheduler of a run in which the optimizer steps in another branch than in a run where the scheduler moves.
+
+    One that does not move though the optimizer steps at the same place has been switched off by a setting. Without a
+    scaler a schedule is the same; two ways to step may be meant to differ in it.
+    """
+    found = [training for at, run in enumerate(runs) for training in _trainings(at, run)]
+    for one in found:
+        others = [other for other in found if one.shows(other)]
+        if others:
+            yield Contrast(one.run, one.made, mild=all(map(one.steps_alike, others)))
+
+
+def _trainings(at: int, run: Sequence[Event]) -> Iterator[_Training]:
+    """The optimizers of a run that step, and for which a scheduler is made; none of a run that is not understood."""
+    made = {event.optimizer: event for event in run if event.kind is Kind.CREATE and event.scheduler is not None}
+    if not made or any(event.kind is Kind.OPAQUE for event in run):
+        return
+    loops = frozenset(event.site for event in run if event.kind is Kind.EPOCH_END)
+    for optimizer, event in made.items():
+        steps = frozenset((one.site, one.kind) for one in run if one.kind in STEPS and one.optimizer == optimizer)
+        moved = any(one.kind in _MOVES and one.optimizer in (None, optimizer) for one in run)
+        if steps:
+            yield _Training(at, event, moved, steps, loops)
