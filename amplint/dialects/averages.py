@@ -5,8 +5,10 @@ torch 2.13 `torch/optim/swa_utils.py`, diffusers 0.36 and timm 1.0 `model_ema.py
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import ending, within
 
 AVERAGES: Mapping[str, str] = {
     "torch.optim.swa_utils.AveragedModel": "update_parameters",
@@ -23,10 +25,9 @@ AVERAGES: Mapping[str, str] = {
 """Classes of averages, and the method that updates one."""
 
 UPDATES = frozenset(AVERAGES.values())
-_NAMED = re.compile(r"(?i)(^|_)(ema|swa)(_?(model|net|unet|weights?|params?|parameters))?$")
-_OF_NUMBERS = re.compile(r"(?i)loss|acc|norm|metric|score|time|grad|reward|lr")
+_NAMED, _OF_NUMBERS = ending(words.AVERAGE), within(words.NUMBER_AVERAGED)
 
 
 def is_average(name: str) -> bool:
     """Whether a name is what people call an average of weights, and not one of numbers."""
-    return bool(_NAMED.search(name)) and not _OF_NUMBERS.search(name)
+    return _NAMED(name) and not _OF_NUMBERS(name)

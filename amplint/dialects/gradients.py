@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from amplint.dialects import vocabulary
+from amplint.dialects.vocabulary import ending
 
-_WRITES_GRADIENTS = re.compile(
-    r"(?i)^_?(backup|save|store|stash|restore|load|put|copy|swap|write|assign|apply|merge|project)\w*_grads?(ients?)?$"
-)
+_VERBS, _OF_GRADIENTS = frozenset(vocabulary.PUTTING.split()), ending(vocabulary.GRADIENTS)
 
 
 def writes_gradients(name: str) -> bool:
     """Whether a function that is called so keeps gradients, or puts others in the place of those that were made."""
-    return bool(_WRITES_GRADIENTS.search(name))
+    return _OF_GRADIENTS(name) and vocabulary.words(name)[0] in _VERBS

@@ -64,7 +64,8 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return found if found is not _MISSING else Symbol(f"{owner.node.name}.{name}")
     if isinstance(owner, Public):
         known = libraries.find(run, f"{owner.name}.{name}")
-        return known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
+        found = known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
+        return Public(found.name, member=True) if isinstance(found, Public) else found
     if name == "grad" and isinstance(owner, Parameters):
         return Gradient(owner.model)
     if isinstance(owner, Gradient) and name in ("data", "grad"):

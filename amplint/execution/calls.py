@@ -125,7 +125,7 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Builtin):
         return builtins.call(run, func.name, args, keywords, at)
     if isinstance(func, Public):
-        return public.call(run, func.name, args, keywords, at)
+        return public.call(run, func.name, args, keywords, at, func.member)
     if isinstance(func, Bound):
         return methods.call(run, func, args, keywords, at)
     if isinstance(func, Partial):

@@ -10,7 +10,7 @@ import re
 
 from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import Schedule
-from amplint.execution import symbols
+from amplint.execution import roles
 from amplint.execution.arithmetic import number
 from amplint.execution.counting import names_window, tags_of
 from amplint.execution.run import Run
@@ -49,7 +49,7 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
     schedule, short = _SCHEDULES.get(name, Schedule()), name.rpartition(".")[2]
     handed = _argument(args, keywords, "optimizer", schedule.optimizer)
     if isinstance(handed, Symbol):
-        handed = symbols.play(run, handed, "optimizer")
+        handed = roles.play(run, handed, "optimizer")
     made.parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
     made.optimizer = handed if isinstance(handed, Optimizer) else next((part.optimizer for part in made.parts), None)
     made.said |= {"schedule": short, **_meant(schedule, args, keywords)}

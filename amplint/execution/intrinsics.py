@@ -41,20 +41,20 @@ def _last_batch(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) ->
 
 def _role(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`role(value)`: `"optimizer"`, `"scheduler"`, or `"other"`."""
-    from amplint.execution import symbols
+    from amplint.execution import roles
 
     value = args[0]
     if isinstance(value, (Optimizer, Scheduler)):
         return "optimizer" if isinstance(value, Optimizer) else "scheduler"
-    found = symbols.role_of(run, value) if isinstance(value, Symbol) else None
+    found = roles.role_of(run, value) if isinstance(value, Symbol) else None
     return found if found in ("optimizer", "scheduler") else "other"
 
 
 def _played(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`played(value, role)`: the torch object that a value stands for."""
-    from amplint.execution import symbols
+    from amplint.execution import roles
 
-    return symbols.play(run, args[0], args[1])
+    return roles.play(run, args[0], args[1])
 
 
 def _keep(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.execution.values import Gradient, Optimizer, Parameters, Stream, Value, text_of
-from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -20,7 +21,7 @@ FUNCTIONS = frozenset(
     """torch.norm torch.linalg.norm torch.linalg.vector_norm torch.nn.utils.get_total_norm
     torch.nn.utils.clip_grad.get_total_norm""".split()
 )
-_MEASURES = says(r"^(?!.*(?i:clip|clamp|unscale|normali[sz]|penal|loss|reg))[a-z_]*grads?(ient)?s?_?norms?(_|$)")
+_MEASURES, _DOES_MORE = within(words.GRADIENT_NORM), within(words.MORE_THAN_NORM)
 _INFINITE = re.compile(r"\binf(inity)?\b")
 
 
@@ -46,8 +47,9 @@ def called(run: Run, name: str, args: list[Value], at: ir.Span) -> None:
 
 def named(name: str, args: list[Value]) -> Parameters | None:
     """The parameters whose gradients a function measures, as far as names tell; None if it does something else."""
-    found = next((value for value in args if isinstance(value, Parameters)), None) if _MEASURES(name) else None
-    return found if isinstance(found, Parameters) else None
+    if not _MEASURES(name) or _DOES_MORE(name):
+        return None
+    return next((value for value in args if isinstance(value, Parameters)), None)
 
 
 def of_gradients(run: Run, value: Value, at: ir.Span) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.dialect import Role
-from amplint.execution import attributes, calls, horizon, public, schedules, symbols
+from amplint.execution import attributes, calls, horizon, public, roles, schedules
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Class,
@@ -68,7 +68,7 @@ def _schedule(
 
 
 def _is_optimizer(run: Run, value: Value) -> bool:
-    return isinstance(value, Optimizer) or (isinstance(value, Symbol) and symbols.role_of(run, value) == "optimizer")
+    return isinstance(value, Optimizer) or (isinstance(value, Symbol) and roles.role_of(run, value) == "optimizer")
 
 
 def _steps_itself(klass: Class) -> bool:

@@ -6,9 +6,10 @@ scale itself is taken to divide by it somewhere.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.execution.values import Loss, Origin, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from amplint.execution.run import Run
 
 _MARK = "gradients of a scaled loss"
-_SCALE = re.compile(r"(?i)scale|inv(erse)?_?s|inv$")
+_SCALE = within(words.SCALED, "inv inverse")
 
 
 def gradients(run: Run, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
@@ -37,7 +38,7 @@ def mark(at: ir.Span) -> Reach:
 
 def divided(op: str, reach: Reach, *operands: Value) -> Reach:
     """What remains of a mark after an operation: nothing once a scale takes part."""
-    known = op in ("*", "/") and any(_SCALE.search(text_of(value)) for value in operands)
+    known = op in ("*", "/") and any(_SCALE(text_of(value)) for value in operands)
     return frozenset(pair for pair in reach if not known or pair[0] != _MARK)
 
 

@@ -22,8 +22,10 @@ from amplint.execution import (
     precision,
     ranks,
     reach,
+    roles,
     symbols,
     tensors,
+    unseen,
 )
 from amplint.execution.averages import Averaged
 from amplint.execution.batches import HANDS_OUT
@@ -86,8 +88,8 @@ def role_of(name: str) -> Role | None:
     return _MAKES.get(f"{module}.*") if last[:1].isupper() else None
 
 
-def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """The value of calling a public name."""
+def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span, member: bool = True) -> Value:
+    """The value of calling a public name; `member`: an import binds not it, but what it is a member of."""
     if name in AVERAGES:
         return Averaged(AVERAGES[name])
     role = role_of(name)
@@ -110,14 +112,14 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     special = _SPECIAL.get(name)
     if special is not None:
         return special(run, args, keywords, at)
-    return _unknown(run, name, args, keywords, at)
+    return _unknown(run, name, args, keywords, at, member)
 
 
 _MOCKS = ("unittest.mock.", "mock.")
 """What stands in for anything in a test; what it does is the test's affair."""
 
 
-def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span, member: bool) -> Value:
     governed = name.partition(".")[0] in GOVERNS or name.startswith(_MOCKS)
     if not governed:
         if name.startswith("torch."):
@@ -125,17 +127,19 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
         if name.rpartition(".")[2] in CLIPS and args and not _holds_a_part(run, [*args, *keywords.values()]):
             return _clipped_elsewhere(run, args, keywords, at)
         quiet = (run.path, name) in run.program.quiet
-        return symbols.call(run, Symbol(name.lstrip("."), Origin.RUN), args, keywords, at, quiet)
+        tags = frozenset() if member else frozenset({unseen.ITSELF})
+        return symbols.call(run, Symbol(name.lstrip("."), tags=tags), args, keywords, at, quiet)
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     return Symbol(f"{name}({inner})", Origin.RUN, governed=True)
 
 
 def _holds_a_part(run: Run, values: list[Value]) -> bool:
     """Whether a scaler or an optimizer is among some values: whoever is handed one may do more than its name says."""
-    roles = [symbols.role_of(run, value) for value in values if isinstance(value, Symbol)]
-    return (
-        any(isinstance(value, (Scaler, Optimizer)) for value in values) or {"scaler", "optimizer"} & set(roles) != set()
-    )
+    played = [roles.role_of(run, value) for value in values if isinstance(value, Symbol)]
+    return any(isinstance(value, (Scaler, Optimizer)) for value in values) or not _HELD.isdisjoint(played)
+
+
+_HELD = frozenset({"scaler", "optimizer"})
 
 
 def _clipped_elsewhere(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -10,7 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from amplint.dialects import DIALECTS
+from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.vocabulary import within
 from amplint.execution import arithmetic
 from amplint.execution.contexts import Forward, NoSync
 from amplint.execution.values import Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
@@ -28,7 +30,7 @@ _OF_MODEL = frozenset(
     require_backward_grad_sync""".split()
 )
 NO_FORWARD = _OF_MODEL - {"forward"}
-_COMPUTES = re.compile(r"(?i)loss|logits|forward|train_step|training_step")
+_COMPUTES = within(words.LOSS, "logits forward train_step training_step")
 """Methods, besides the call itself, that run a model for its loss."""
 
 _SWITCH = "require_backward_grad_sync"
@@ -71,7 +73,7 @@ def attribute(owner: Value, name: str) -> Value:
         inside = Wrapper.INSIDE if owner.wrapper in (Wrapper.DDP, Wrapper.INSIDE) else Wrapper.NONE
         return _as(owner if isinstance(owner, Instance) else with_changes(owner, text=f"{owner.text}.module"), inside)
     if isinstance(owner, Symbol):
-        kept = name in _OF_MODEL or (owner.wrapper is Wrapper.INSIDE and _COMPUTES.search(name))
+        kept = name in _OF_MODEL or (owner.wrapper is Wrapper.INSIDE and _COMPUTES(name))
         return with_changes(owner, text=f"{text_of(owner)}.{name}", offset=0) if kept else None
     return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in NO_FORWARD else None
 
@@ -106,7 +108,7 @@ def behind(run: Run, method: Method, args: list[Value], at: ir.Span) -> None:
     """Notes that a model ran behind its wrapper, by a method that computes."""
     model, node = method.instance, method.function.node
     inside = isinstance(model, Instance) and model.wrapper is Wrapper.INSIDE
-    if inside and isinstance(node, ir.Function) and _COMPUTES.search(node.name):
+    if inside and isinstance(node, ir.Function) and _COMPUTES(node.name):
         forward(run, model, args, at)
 
 

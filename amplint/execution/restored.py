@@ -6,14 +6,15 @@ in, and they are what comes back.
 
 from __future__ import annotations
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
 from amplint.execution.values import NUMBER, Loss, Origin, Scope, Symbol, Value
-from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.protocol.values import with_changes
 
-_RESTORES = says(r"(?i)load|resume|restore|checkpoint|ckpt")
+_RESTORES = within(words.RESTORING, "checkpoint checkpoints ckpt ckpts")
 
 
 def returned(run: Run, scope: Scope, node: ir.Assign, value: Value) -> Value:

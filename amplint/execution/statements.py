@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.vocabulary import within
 from amplint.execution import (
     arithmetic,
     attributes,
@@ -46,7 +48,6 @@ from amplint.execution.values import (
     Trail,
     Value,
 )
-from amplint.execution.words import says
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import ANY_LENGTH, Kind
@@ -275,7 +276,7 @@ def _may_ask(test: Value) -> bool:
     return isinstance(test, Symbol) and (test.origin is not Origin.RUN or bool(_SKIPS(test.text)))
 
 
-_SKIPS = says(r"(?i)skip|scale|overflow|finite|success|was_run")
+_SKIPS = within(words.SCALED, words.SKIPPING)
 
 
 @contextmanager

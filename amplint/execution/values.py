@@ -245,9 +245,10 @@ class Flow:
 
 @dataclass(frozen=True)
 class Public:
-    """A public name that an import binds, such as `torch.optim.AdamW`."""
+    """A public name that an import binds, such as `torch.optim.AdamW`; `member`: of something that one binds."""
 
     name: str
+    member: bool = field(default=False, compare=False)
 
 
 @dataclass(eq=False)

@@ -1,5 +1,4 @@
 """A training program without all that does not matter to the training step: `lower` writes it, `execution` runs it.
-
 It keeps Python's statements and expressions, but not the syntax tree. `at` is (row, column, end row, end column)."""
 
 from __future__ import annotations
@@ -377,7 +376,7 @@ class Program:
     over batches sets anew, not to a literal. `casts`: autocast is used outside the step. `takes_gradients`: something
     may. `ranks`: what it does about others. `links`: file and name behind a public name, of `neighbours`. `quiet`
     functions do nothing to what they get. `freezes`: parameters. `norms_used`: beyond a look. `half`: where float16
-    parameters get optimizers. `ignored`: what masks or pads targets. `parts`: models that share some, in pairs."""
+    parameters get optimizers. `ignored`: what masks or pads. `parts`: models that share some. `forwards`: by place."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -398,3 +397,4 @@ class Program:
     ignored: abc.Callable[[], frozenset[str]] = frozenset
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()
+    forwards: frozenset[tuple[str, Span]] = frozenset()

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import DIALECTS, LOOPS
+from amplint.dialects import vocabulary as words
 from amplint.dialects.dialect import Loop
 from amplint.dialects.schedules import Schedule
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.drivers import driven_by_hand, replaced
 from amplint.lower.names import last, reads, walk
@@ -18,8 +20,7 @@ from amplint.protocol.facts import IN_A_LOOP, Fact
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _STEPS = re.compile(r"(?i)step|batch|iter|len$")
 _EPOCHS = re.compile(r"(?i)^(max_|num_|n_|total_)?epochs?$")
-_LOSS = re.compile(r"(?i)loss")
-_SCALED = re.compile(r"(?i)scaled")
+_LOSS, _SCALED = within(words.LOSS), within(words.SCALED)
 _BACKWARDS = frozenset({"backward", "manual_backward"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 
@@ -84,7 +85,7 @@ def _clips(node: object) -> bool:
 
 def _is_loss(node: ir.Expr) -> bool:
     name = last(node)
-    return bool(_LOSS.search(name)) and not _SCALED.search(name)
+    return _LOSS(name) and not _SCALED(name)
 
 
 def _kept(loop: Loop, node: ir.Expr) -> str | None:

@@ -6,22 +6,21 @@ handed it, a list of objects, attributes by name) makes the file one of which no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from amplint.dialects import GOVERNS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, walk
 from amplint.lower.project import function_of
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
 
-_SAVES = re.compile(r"(?i)save|checkpoint|ckpt")
-_KEEPS = re.compile(r"(?i)save|load|checkpoint|ckpt|resume|restore|state|snapshot")
-_OPTIMIZER = re.compile(r"(?i)optim|(^|_)opt(_|$)")
+_SAVES, _KEEPS = within(words.SAVING), within(words.SAVING, words.RESTORING, words.STATE)
+_OPTIMIZER, _SCALER_WORD = within(words.OPTIMIZER), within(words.SCALER)
 _LEAVES_SAVING = frozenset({"apex", "horovod", "ignite", "timm", "torch_xla"})  # to the user
-_SCALER_WORD = re.compile(r"(?i)scaler")
 
 
 def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
@@ -96,7 +95,7 @@ def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
             name, handed = last(node.func), (*node.args, *(value for _, value in node.keywords))
             if name in ("vars", "getattr") and not (len(node.args) > 1 and isinstance(node.args[1], ir.Const)):
                 return True
-            if _KEEPS.search(name) and (node.starred or any(_is_one_of(value, scalers | {"self"}) for value in handed)):
+            if _KEEPS(name) and (node.starred or any(_is_one_of(value, scalers | {"self"}) for value in handed)):
                 return True
     return False
 
@@ -114,11 +113,11 @@ def _is_one_of(node: ir.Expr, names: set[str]) -> bool:
 
 
 def _is_scaler_word(value: object) -> bool:
-    return isinstance(value, str) and len(value) < 40 and bool(_SCALER_WORD.search(value))
+    return isinstance(value, str) and len(value) < 40 and _SCALER_WORD(value)
 
 
 def _is_optimizer(name: str) -> bool:
-    return bool(_OPTIMIZER.search(name))
+    return _OPTIMIZER(name)
 
 
 def _calls(nodes: list[object], method: str, of: Callable[[str], bool]) -> Iterator[ir.Call]:
@@ -146,7 +145,7 @@ def _saves(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Span]:
                 at = node.at if isinstance(node.target, ir.Item) else node.value.at
                 target = node.target.owner if isinstance(node.target, ir.Item) else node.target
                 held.append(_Held(last(target), at))
-            elif isinstance(node, ir.Call) and _SAVES.search(last(node.func)):
+            elif isinstance(node, ir.Call) and _SAVES(last(node.func)):
                 handed = (*node.args, *(value for _, value in node.keywords))
                 if any(_has_state(value) for value in handed):
                     yield node.at
@@ -168,7 +167,7 @@ def _saves_elsewhere(path: str, nodes: list[object]) -> Iterator[ir.Span]:
     handed."""
     imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
     for node in nodes:
-        if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name) or not _SAVES.search(node.func.name):
+        if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name) or not _SAVES(node.func.name):
             continue
         handed = (*node.args, *(value for _, value in node.keywords))
         if node.func.name in imported and any(_is_optimizer(last(value)) for value in handed):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import last, reads, walk
 from amplint.source.scout import OPERATORS
 
-_LOSS = re.compile(r"(?i)loss|objective|(?<![a-z])nll(?![a-z])")
+_LOSS = within(words.LOSS)
 _CALLED = frozenset({"forward", "__call__"})
 
 Body = tuple[ir.Stmt, ...]
@@ -26,13 +27,13 @@ def _methods(node: ir.Class) -> Iterator[ir.Function]:
     """The methods of a class that are run when an object of it is called, and that return a loss."""
     own = [child for child in node.body if isinstance(child, ir.Function)]
     called = (method for method in own if method.name in _CALLED)
-    yield from (method for method in called if _LOSS.search(node.name) or _returns_loss(method))
+    yield from (method for method in called if _LOSS(node.name) or _returns_loss(method))
     yield from (method for method in own if method.name in OPERATORS)
 
 
 def _returns_loss(method: ir.Function) -> bool:
     returned = (part.value for part in walk(method) if isinstance(part, ir.Return) and part.value is not None)
-    return any(_LOSS.search(name) for value in returned for name in _spoken(value))
+    return any(_LOSS(name) for value in returned for name in _spoken(value))
 
 
 def _spoken(value: ir.Expr) -> set[str]:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
+from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import HORIZONS
+from amplint.dialects.vocabulary import ending, within
 from amplint.flow import program as ir
 
 _PARTS: dict[type, tuple[str, ...]] = {}
@@ -77,12 +79,12 @@ def dotted(node: object) -> str:
     return node.name if isinstance(node, ir.Name) else ""
 
 
-_SHARDS = re.compile(r"(?i)fsdp|shard|zero_?3")
+_SHARDS = within(words.SHARDS)
 
 
 def speaks_of_shards(names: Iterable[str]) -> bool:
     """Whether any name says that a model is, or may be, sharded."""
-    return any(map(_SHARDS.search, names))
+    return any(map(_SHARDS, names))
 
 
 def reads(node: object) -> set[str]:
@@ -95,7 +97,7 @@ _THROUGH = frozenset(
     range reversed round scale sorted step sum tuple tqdm trange zip backward unscale_ update track autocast
     enter_context spawn DataLoader DataParallel DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
 )
-_CRITERION = re.compile(r"(?i)criterion|^crit|_loss$|^loss(_?fn|_?func)?$|^binary_cross_entropy|^cross_entropy$")
+_CRITERION = ending(words.CRITERION, words.CRITERION_ITSELF, "cross_entropy", "cross_entropy_with_logits")
 _MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")
 
 
@@ -113,9 +115,7 @@ def matters(node: object, known: frozenset[str], whole: bool = False) -> set[str
             found.add(part.name)
         if isinstance(part, ir.Call):
             name = last(part.func)
-            through = (
-                whole or name in _THROUGH or name in known or name.endswith(_MAKERS) or bool(_CRITERION.search(name))
-            )
+            through = whole or name in _THROUGH or name in known or name.endswith(_MAKERS) or _CRITERION(name)
             through = through or isinstance(part.func, ir.Item) or not HORIZONS.isdisjoint(dict(part.keywords))
             handed = (*part.args, *(value for _, value in part.keywords), *part.starred)
             stack += [part.func, *(handed if through else ())]

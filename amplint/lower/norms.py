@@ -6,14 +6,14 @@ more; and whether a norm is finite does not depend on it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, reads, walk
 
-_SCALE = re.compile(r"(?i)scale")
-_FINITE = re.compile(r"(?i)finite|isnan|isinf|allclose")
+_SCALE, _FINITE = within(words.SCALED), within(words.FINITE)
 _DIVIDES = frozenset({"div", "div_", "true_divide"})
 
 
@@ -50,7 +50,7 @@ def _computes(node: object, names: frozenset[str]) -> bool:
         return (below is not None and _is_norm(below, names)) or _unscales(first, second, names)
     if not isinstance(node, ir.Call):
         return False
-    if last(node.func) in _DIVIDES or _FINITE.search(last(node.func)):
+    if last(node.func) in _DIVIDES or _FINITE(last(node.func)):
         return any(_is_norm(value, names) for value in node.args)
     return False
 
@@ -62,6 +62,5 @@ def _is_norm(value: object, names: frozenset[str]) -> bool:
 def _unscales(first: object, second: object, names: frozenset[str]) -> bool:
     """Whether one of two factors is a norm, and the other is called a scale."""
     return any(
-        _is_norm(one, names) and any(map(_SCALE.search, reads(other)))
-        for one, other in ((first, second), (second, first))
+        _is_norm(one, names) and any(map(_SCALE, reads(other))) for one, other in ((first, second), (second, first))
     )

@@ -11,6 +11,7 @@ from typing import Any
 from amplint.flow import program as ir
 from amplint.lower.contents import Contents
 from amplint.lower.endless import endless
+from amplint.lower.forwards import forwards
 from amplint.lower.giving import giving
 from amplint.lower.half_models import half_optimizers
 from amplint.lower.names import binds, calls, dotted, functions, last, reaches, reads, walk
@@ -72,6 +73,7 @@ def program_of(
         norms_used=computes_with_norms(every),
         half=frozenset() if around.libraries else _half({path: body, **taken.bodies}),
         packages=frozenset(_packages(every)),
+        forwards=forwards({path: body, **taken.bodies}),
     )
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from amplint.dialects import DIALECTS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, walk
 
 _WRAPPERS = frozenset(name for dialect in DIALECTS for name in dialect.wrappers)
 _CLASSES = frozenset(name.rpartition(".")[2] for name in _WRAPPERS)
-_DEFERS = re.compile(r"(?i)no_?sync|grad\w*_sync\b|skip_sync|no_backward_sync|fully_shard")
+_DEFERS = within(words.DEFERRING)
 SWITCH = "require_backward_grad_sync"
-_REDUCES = re.compile(r"(?i)(reduce|sync|average|gather)\w*grad|grad\w*(reduce|sync|average)")
-_COLLECTS = re.compile(r"(?i)reduce|gather|dist_sum|dist_mean|broadcast")
+_COLLECTS, _OF_GRADIENTS = within(words.COLLECTING), within(words.GRADIENTS)
+_COMBINES = within(words.COLLECTING, words.SYNCHRONIZING)
 _COLLECTIVES = frozenset({"all_reduce", "reduce", "all_reduce_", "allreduce", "all_gather", "reduce_scatter"})
+
+
+def _combines(name: str) -> bool:
+    """Whether a function is called as if it put the gradients of several ranks together."""
+    return _COMBINES(name) and _OF_GRADIENTS(name)
 
 
 def wrapping(body: Iterable[ir.Stmt]) -> frozenset[str]:
@@ -64,9 +70,9 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     }
     names = {str(getattr(node, "name", "") or getattr(node, "text", "")) for node in nodes if id(node) not in entered}
     called = {last(node.func) for node in nodes if isinstance(node, ir.Call)}
-    reduces = any(map(_REDUCES.search, called)) or (called & _COLLECTIVES and names & {"grad", "main_grad"})
-    defers = any(map(_DEFERS.search, names))
+    reduces = any(map(_combines, called)) or (called & _COLLECTIVES and names & {"grad", "main_grad"})
+    defers = any(map(_DEFERS, names))
     gathers = any("gather" in name.lower() for name in called)
-    collects = any(_COLLECTS.search(name) for name in called)
+    collects = any(map(_COLLECTS, called))
     found = {"defers": defers, "reduces": reduces, "gathers": gathers, "collects": collects}
     return frozenset(name for name, holds in found.items() if holds)

@@ -7,12 +7,13 @@ that is kept without need costs time, not truth.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.own_schedules import nameless, own_schedules
@@ -25,7 +26,7 @@ _MUTATORS = frozenset(
 _CONTAINERS = frozenset(
     "dict list set deque defaultdict Counter OrderedDict SimpleNamespace Namespace create EasyDict Munch Box".split()
 )
-_LOSS = re.compile(r"(?i)loss|criterion|cross_entropy|^(ce|nll|mse)$")
+_LOSS = within(words.LOSS, "cross_entropy ce mse bce kl")
 _COMPOUND = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
 
@@ -223,7 +224,7 @@ def several_models(usage: Usage) -> bool:
 def _losses_of(node: ir.Return) -> frozenset[str]:
     """The names of the losses that a model hands out, those of the functions that make them included."""
     made = {last(part.func) for part in walk(node) if isinstance(part, ir.Call)}
-    return frozenset(name for name in reads(node) | made if _LOSS.search(name))
+    return frozenset(name for name in reads(node) | made if _LOSS(name))
 
 
 def _guards_the_window(node: ir.If) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.made_scalers import makes_plain, reached
 from amplint.lower.names import dotted, functions, last, walk
@@ -13,7 +15,7 @@ from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, Fact
 
-_RESTORES = re.compile(r"(?i)load|resume|restore")
+_RESTORES = within(words.RESTORING)
 _KEEPS_SCALER = re.compile(r"""(?s)def load_state_dict\b.*['"]scaler['"]|['"]scaler['"].*def load_state_dict\b""")
 
 
@@ -61,7 +63,7 @@ def _of_class(path: str, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
 
 def _restored(path: str, nodes: list[object], holder: str, scope: Scope) -> bool:
     """Whether the object that holds a scaler is handed to a function that restores its state, the scaler's included."""
-    calls = [node for node in nodes if isinstance(node, ir.Call) and _RESTORES.search(last(node.func))]
+    calls = [node for node in nodes if isinstance(node, ir.Call) and _RESTORES(last(node.func))]
     handed = {dotted(value) for call in calls for value in (*call.args, *(value for _, value in call.keywords))}
     if holder.count(".") != 1 or holder not in handed:
         return False

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.checkpoints import blocks
 from amplint.lower.names import binds, dotted, last, walk
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
 
-_SCALER = re.compile(r"(?i)scaler")
+_SCALER = within(words.SCALER)
 _CALLED = re.compile(r"\b\w+\(\)(?=.*\bfor\b)")
 """A call in a dict comprehension, which is kept as its text."""
 
@@ -51,4 +53,4 @@ def _held(nodes: Iterable[object]) -> Iterator[ir.Attr]:
         elif isinstance(node, ir.Call) and dotted(node.func) == "torch.save":
             values = node.args[:1]
         attributes = (value for value in values if isinstance(value, ir.Attr) and value.name == "state_dict")
-        yield from (found for found in attributes if _SCALER.search(last(found.owner)))
+        yield from (found for found in attributes if _SCALER(last(found.owner)))

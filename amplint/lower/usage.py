@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
+from amplint.dialects import vocabulary as words
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.torch import COLLECTIVES, TORCH
+from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.aliases import NAMELESS, aliases_of
 from amplint.lower.driven import driven
@@ -17,12 +19,8 @@ from amplint.lower.names import binds, calls, functions, last, reaches, walk
 from amplint.lower.norms import measures
 from amplint.lower.ranks import SWITCH, wrapped, wrapping
 
-_NOT_TRAINING = re.compile(
-    r"(?i)^(\w*envs?|prof|profiler|simulator|sim|world|pbar|progress\w*|bar|\w*meter\w*|logger)$"
-)
-_SCHEDULER = re.compile(r"(?i)sched|^lr_|_lr$|warmup")
-_OPTIMIZER = re.compile(r"(?i)optim|(^|_)opt([_\d]|$)")
-_SCALER = re.compile(r"(?i)scaler")
+_SCHEDULER, _OPTIMIZER, _SCALER = within(words.SCHEDULER, "lr"), within(words.OPTIMIZER), within(words.SCALER)
+_MODEL = within(words.MODEL)
 _SCALING = frozenset({"scale", "unscale_"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
 _HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
@@ -57,13 +55,13 @@ class Usage:
     def is_optimizer(self, name: str) -> bool:
         """Whether a name is used as an optimizer is, or called one and stepped."""
         used = self.methods.get(name, frozenset())
-        if _SCHEDULER.search(name) or "step" not in used or self.is_scaler(name):
+        if _SCHEDULER(name) or "step" not in used or self.is_scaler(name):
             return False
-        return "zero_grad" in used or bool(_OPTIMIZER.search(name))
+        return "zero_grad" in used or _OPTIMIZER(name)
 
     def may_optimize(self, name: str) -> bool:
         """Whether a name is used as an optimizer is, or is called one and zeroes gradients: by what it may step."""
-        named = bool(_OPTIMIZER.search(name)) and "zero_grad" in self.methods.get(name, ())
+        named = _OPTIMIZER(name) and "zero_grad" in self.methods.get(name, ())
         return named or self.is_optimizer(name)
 
     def is_engine(self, name: str) -> bool:
@@ -75,9 +73,9 @@ class Usage:
         if not isinstance(call.func, ir.Attr) or call.func.name != "step":
             return False
         owner = last(call.func.owner)
-        if _SCHEDULER.search(owner) or _NOT_TRAINING.search(owner):
+        if _SCHEDULER(owner) or is_tool(owner):
             return False
-        return self.plays(owner) or bool(_SCALER.search(owner)) or self.is_engine(owner)
+        return self.plays(owner) or _SCALER(owner) or self.is_engine(owner)
 
     def acts(self, call: ir.Call) -> bool:
         """Whether a call may be an event of the training step."""
@@ -91,10 +89,12 @@ class Usage:
         if method in self.wrappers or (method in UPDATES and (owner in self.averages or is_average(owner))):
             return True
         if method in ("update", "scale", "load_state_dict"):
-            return self.is_scaler(owner) or bool(_SCALER.search(owner))
+            return self.is_scaler(owner) or _SCALER(owner)
         if method in ("step", "step_update"):
-            return not _NOT_TRAINING.search(owner)
+            return not is_tool(owner)
         if self.may_optimize(owner) and method not in TORCH.quiet:
+            return True
+        if hides(method) and not is_tool(owner):
             return True
         return method in _ACTS or (method.endswith("_") and _on_gradient(call.func.owner))
 
@@ -151,12 +151,22 @@ def _changes(node: object) -> bool:
 def _hands_over(call: ir.Call, usage: Usage) -> bool:
     """Whether an optimizer, a scaler, gradients or the whole trainer are passed to a call: anything may happen."""
     values = (*call.args, *(value for _, value in call.keywords))
-    names = [value.name for value in values if isinstance(value, (ir.Name, ir.Attr))]
+    names = [part.name for value in values for part in walk(value) if isinstance(part, (ir.Name, ir.Attr))]
     if any(name == "self" or usage.plays(name) for name in names):
+        return True
+    if (isinstance(call.func, ir.Name) and hides(last(call.func))) or _may_change_a_model(call, names):
         return True
     return bool(usage.gradients) and any(
         isinstance(part, ir.Name) and part.name in usage.gradients for value in values for part in walk(value)
     )
+
+
+def _may_change_a_model(call: ir.Call, names: Iterable[str]) -> bool:
+    """Whether a function is given a model, and no word of its own says that it only runs it or looks at it."""
+    name = last(call.func)
+    if not isinstance(call.func, ir.Name) or only_reads(name) or only_runs(name) or name[:1].isupper():
+        return False
+    return any(one == "parameters" or _MODEL(one) for one in names)
 
 
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
@@ -209,7 +219,7 @@ def _divided(node: ir.Expr) -> str:
     return _divided(node.left) if isinstance(node, ir.Binary) and node.op == "/" else last(node)
 
 
-_TAKES = re.compile(r"(?i)step|optimi[sz]e|apply|update_|_update|hook|callback")
+_TAKES = within(words.TAKING)
 _GRADIENTS = frozenset({"grad", "main_grad"})
 
 
@@ -220,11 +230,11 @@ def takes_gradients(body: Iterable[ir.Stmt]) -> bool:
 
 def _takes(node: object) -> bool:
     if isinstance(node, ir.Attr):
-        steps = node.name == "step" and not _SCHEDULER.search(last(node.owner))
+        steps = node.name == "step" and not _SCHEDULER(last(node.owner))
         return steps or node.name in _GRADIENTS
     if not isinstance(node, ir.Call) or last(node.func) in ("step", "zero_grad"):
         return isinstance(node, ir.Function) and node.generator
-    return bool(_TAKES.search(last(node.func))) and not _SCHEDULER.search(last(node.func))
+    return _TAKES(last(node.func)) and last(node.func) != "update" and not _SCHEDULER(last(node.func))
 
 
 @dataclass(frozen=True)

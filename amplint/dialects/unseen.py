@@ -1,0 +1,29 @@
+"""What the words of a function that nobody sees say that it does, at most."""
+
+from __future__ import annotations
+
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import consisting, ending, within
+
+_READS, _ACTS, _COMPUTES = within(words.READING), within(words.ACTING), within(words.COMPUTING)
+_OF_RATE = within(words.RATE, words.SCHEDULER)
+_RATE_ALONE = consisting(words.RATE, words.SCHEDULER, words.RATE_VERBS)
+_OF_GRADIENTS, _ASIDE = within(words.GRADIENTS), within(words.ASIDE)
+_HIDES = within(words.HIDDEN)
+
+is_tool = ending(words.TOOL)
+
+
+def only_reads(name: str) -> bool:
+    """Whether a function looks, keeps or brings back, or changes the rate, and has no word for acting."""
+    return (_OF_RATE(name) and _RATE_ALONE(name)) or (_READS(name) and not _ACTS(name))
+
+
+def only_runs(name: str) -> bool:
+    """Whether a function that is given a model runs it, makes one or puts it elsewhere, and leaves its gradients."""
+    return _ASIDE(name) or (_COMPUTES(name) and not _ACTS(name) and not _OF_GRADIENTS(name))
+
+
+def hides(name: str) -> bool:
+    """Whether a function is called like a part of the training step, and not like one who only tells of it."""
+    return _HIDES(name) and not _READS(name)
