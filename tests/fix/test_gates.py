@@ -95,12 +95,12 @@ UNKNOWN = {
 @pytest.mark.parametrize("name", MOVES)
 def test_what_asks_for_the_same_moves_with_the_gate(name):
     source, expected = MOVES[name]
-    assert changed(source, ("safe",)) == expected
+    assert changed(source) == expected
 
 
 @pytest.mark.parametrize("name", STAYS)
 def test_what_tells_the_user_or_asks_for_something_else_stays(name):
-    assert changed(STAYS[name], ("safe",)) == [OLD, NEW]
+    assert changed(STAYS[name]) == [OLD, NEW]
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
@@ -133,7 +133,7 @@ class Trainer:
 
 
 def test_a_counter_that_an_object_keeps_is_read_in_its_other_methods_too():
-    lines = changed(FLAGGED, ("safe",))
+    lines = changed(FLAGGED)
     assert lines == [
         "-         if self.at % accum_steps == 0:",
         "+         if (self.at + 1) % accum_steps == 0:",
