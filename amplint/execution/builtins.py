@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from amplint.execution import arithmetic, attributes, counting, places
 from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
-from amplint.execution.run import Run
+from amplint.execution.run import NothingLeft, Run
 from amplint.execution.values import (
     NUMBER,
     Class,
@@ -282,11 +283,30 @@ def _filter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return args[1] if len(args) > 1 else args[0]
 
 
+def _iter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    from amplint.execution.calls import stream_of
+
+    stream = stream_of(run, args[0])
+    if stream.length is None:
+        return args[0]
+    made = replace(stream)
+    run.handed_out[id(made)] = made, 0
+    return made
+
+
 def _next(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     from amplint.execution.calls import stream_of
 
     value = args[0]
-    return stream_of(run, value).item(run.tick)
+    if id(value) not in run.handed_out:
+        return stream_of(run, value).item(run.tick)
+    stream, taken = run.handed_out[id(value)]
+    run.handed_out[id(value)] = stream, taken + 1
+    if taken < stream.length or not (args[1:] or run.takes == len(run.stack)):
+        return stream.item(taken)
+    if args[1:]:
+        return args[1]
+    raise NothingLeft
 
 
 _BUILTINS: dict[str, Callable[..., Value]] = {
@@ -298,7 +318,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "tuple": _listed,
     "sorted": _listed,
     "reversed": _listed,
-    "iter": _first,
+    "iter": _iter,
     "next": _next,
     "int": _int,
     "float": _number,

@@ -15,9 +15,9 @@ from amplint.execution.loops import EPOCHS
 from amplint.execution.run import Cut, Model, Run
 from amplint.execution.set_up import set_up
 from amplint.execution.statements import execute
-from amplint.execution.values import Class, Function, Instance, Method, Scope, Symbol, Value
+from amplint.execution.values import Class, Function, Instance, Method, Optimizer, Scope, Symbol, Value
 from amplint.flow import program as ir
-from amplint.protocol.events import Kind
+from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.values import with_changes
 
 MAX_ENTRIES = 40
@@ -137,6 +137,8 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
         _forget(run, known)
         if not entry.complete and not run.whole:
             run.emit(Kind.OPAQUE, entry.function.at)
+        for optimizer in _left_to_callers(run) if not entry.loops and not run.whole else ():
+            run.emit(Kind.OPAQUE, entry.function.at, optimizer)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
         run.in_batches += not entry.loops
         calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
@@ -149,6 +151,15 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
             if all(event.kind is not Kind.EPOCH_END for event in run.events):
                 run.events[:] = [with_changes(event, repeats=False) for event in run.events]
             return
+
+
+def _left_to_callers(run: Run) -> list[Optimizer]:
+    """The optimizers that step and are made elsewhere, and are not zeroed where others are: whoever calls may do it."""
+    zeroed = {event.optimizer for event in run.events if event.kind is Kind.ZERO_GRAD}
+    made = {event.optimizer for event in run.events if event.kind is Kind.CREATE}
+    stepped = {event.optimizer for event in run.events if event.kind in STEPS}
+    left = stepped - zeroed - made if zeroed and None not in zeroed else set()
+    return [found for name, found in run.optimizers.items() if name in left]
 
 
 def _is_the_whole_step(run: Run, func: Value, entry: Entry) -> bool:

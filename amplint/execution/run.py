@@ -37,6 +37,10 @@ class Cut(Exception):
     """The run has taken more steps than it may."""
 
 
+class NothingLeft(Exception):
+    """An iterator of known length has handed out all that it has."""
+
+
 class Again(Exception):
     """Something was learned that changes the model (a window's length): the run has to start again."""
 
@@ -122,7 +126,9 @@ class Run:
     others call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
     `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of. `branches`: those of
     conditions that the program is in.
-    `places`: by what an object that is not seen is known by, what was put into it under which name.
+    `places`: by what an object that is not seen is known by, what was put into it under which name. `takes`: how deep
+    the calls were where a `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what
+    `iter` made of something whose length is known, and how many of its elements `next` has taken.
     """
 
     program: ir.Program
@@ -144,6 +150,8 @@ class Run:
     last_batch: bool = False
     in_batches: int = 0
     sometimes: int = 0
+    takes: int | None = None
+    handed_out: dict[int, tuple[Value, int]] = field(default_factory=dict)
     picked: int = 0
     over_batches: int = 0
     yielded: list[Yielded] = field(default_factory=list)

@@ -27,11 +27,12 @@ from amplint.execution import (
     questions,
     ranks,
     restored,
+    tails,
     totals,
 )
 from amplint.execution.expressions import evaluate
 from amplint.execution.naming import is_made, named
-from amplint.execution.run import Cut, Run
+from amplint.execution.run import Cut, NothingLeft, Run
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
@@ -208,11 +209,11 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     test = evaluate(run, scope, node.test)
-    if _rules_out_a_tail(run, node, test):
+    if tails.rules_out(run, node, test):
         run.model.learn_no_tail()
     if node.leaves and isinstance(arithmetic.resolve(run, test), (Symbol, Condition)):
         return None if not node.orelse else execute(run, scope, node.orelse)
-    if _drops_surplus(run, node, test):
+    if tails.drops_surplus(run, node, test):
         run.model.learn_no_tail()
         return None
     taken = loops.boundary(run, test, node) if node.gates else None
@@ -293,21 +294,6 @@ def _at_times(run: Run, taken: bool, test: Value) -> Iterator[None]:
     run.large -= large
 
 
-def _rules_out_a_tail(run: Run, node: ir.If, test: Value) -> bool:
-    """`if len(loader) % N: raise` says that the window divides the epoch."""
-    raises = len(node.body) == 1 and isinstance(node.body[0], ir.Leave) and node.body[0].how == "raise"
-    return raises and isinstance(test, (int, Gated)) and run.model.tail > 0 and arithmetic.truth(run, test)
-
-
-def _drops_surplus(run: Run, node: ir.If, test: Value) -> bool:
-    """`if update >= updates_per_epoch: continue` drops, on purpose, the batches that fill no window."""
-    only = node.body[0] if len(node.body) == 1 and not node.orelse else None
-    if not isinstance(only, ir.Leave) or only.how != "continue" or not isinstance(test, Condition):
-        return False
-    counts = any(isinstance(part, int) for part in test.parts)
-    return counts and test.op in (">=", ">") and run.in_batches > 0
-
-
 def _jumps(body: tuple[ir.Stmt, ...]) -> bool:
     return _continues(body) or (bool(body) and isinstance(body[-1], ir.Return))
 
@@ -324,13 +310,20 @@ def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
 
 
 def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
-    """The body, then what follows it: an exception is not part of the training step."""
+    """The body, then what follows it: an exception is not part of the training step, but for the end of an iterator."""
     caught = bool(node.catches & {"", "BaseException", "Exception", "RuntimeError"})
     run.caught += caught
-    signal = execute(run, scope, node.body)
+    took = all(isinstance(one, ir.Assign | ir.Do) for one in node.body) and node.catches == {"StopIteration"}
+    run.takes = len(run.stack) if took else None
+    orelse = node.orelse
+    try:
+        signal = execute(run, scope, node.body)
+    except NothingLeft:
+        signal, orelse = execute(run, scope, node.handlers[0]), ()
+    run.takes = None
     run.caught -= caught
     if signal is None:
-        signal = execute(run, scope, node.orelse)
+        signal = execute(run, scope, orelse)
     last = execute(run, scope, node.final)
     return last if last is not None else signal
 

@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import os
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -176,13 +177,16 @@ def _report(which: str, found: list[Outcome]) -> None:
     for one in found:
         for each in one.names:
             by[each].append(one)
-    for _title, of in (*sorted(by.items()), ("all", found)):
-        _good, _bad = [one for one in of if one.good], [one for one in of if not one.good]
+    sys.stdout.write(f"\n{which}: good ones silent, bad ones found, bad ones without more\n")
+    for title, of in (*sorted(by.items()), ("all", found)):
+        good, bad = [one for one in of if one.good], [one for one in of if not one.good]
+        shares = (_share(good, "false"), _share(bad, "lost"), _share(bad, "false"))
+        sys.stdout.write(f"  {title:30}{'    '.join(shares)}   moved {sum(one.moved for one in of)}\n")
+    sys.stdout.flush()
 
 
-def _share(of: list[Outcome], holds: object) -> str:
-    assert callable(holds)
-    fine = sum(bool(holds(one)) and not one.error for one in of)
+def _share(of: list[Outcome], without: str) -> str:
+    fine = sum(not getattr(one, without) and not one.error for one in of)
     return f"{fine:6} of {len(of):6} {100 * fine / len(of) if of else 100:6.2f} %"
 
 

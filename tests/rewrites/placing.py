@@ -10,12 +10,13 @@ from tests.rewrites.writing import Block, Program, fresh, name, statements
 
 
 def main(program: Program) -> bool:
-    """All but the imports stands in a function `main`."""
+    """All but the imports, the functions and the classes stands in a function `main`."""
     tree = program.tree
-    kept, moved = _split(tree)
-    if magical(tree) or not program.alone or not moved or leaves(moved) or _guarded(tree):
+    kept = [one for one in tree.body if isinstance(one, (ast.Import, ast.ImportFrom, *INNER))]
+    moved = [one for one in tree.body if one not in kept]
+    if magical(tree) or not program.alone or _first_loop(tree) is None or leaves(moved) or _guarded(tree):
         return False
-    if any(isinstance(one, ast.ClassDef) and _shadowed(one, bound(moved)) for one in moved):
+    if _read_by_functions(kept) & bound(moved):
         return False
     called = fresh(tree, "main")
     (function,) = statements(f"def {called}():\n    pass", moved[0])
@@ -114,11 +115,6 @@ def _arguments(node: ast.Lambda) -> list[str]:
     return [one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)]
 
 
-def _split(tree: ast.Module) -> tuple[Block, Block]:
-    imports = [one for one in tree.body if isinstance(one, (ast.Import, ast.ImportFrom))]
-    return imports, [one for one in tree.body if one not in imports]
-
-
 def _first_loop(tree: ast.Module) -> int | None:
     """Where the first loop of the script that trains stands."""
     for at, one in enumerate(tree.body):
@@ -129,11 +125,6 @@ def _first_loop(tree: ast.Module) -> int | None:
 
 def _guarded(tree: ast.Module) -> bool:
     return any(isinstance(one, ast.Compare) and "__name__" in ast.unparse(one) for one in ast.walk(tree))
-
-
-def _shadowed(node: ast.ClassDef, names: set[str]) -> bool:
-    """Whether a class binds a name that it may read from outside, too."""
-    return bool(bound(node.body) & names)
 
 
 def _read_by_functions(parts: Block) -> set[str]:
