@@ -69,7 +69,7 @@ def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
     """`while test`."""
     from amplint.execution.expressions import evaluate
 
-    window = _learned(run, evaluate(run, scope, node.test), node)
+    window = _learned(run, scope, node)
     trips = _sampled(run, node.shape)
 
     def begin(index: int) -> bool:
@@ -87,10 +87,13 @@ def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
     return None if signal == "break" else signal
 
 
-def _learned(run: Run, test: Value, node: ir.While) -> str | None:
+def _learned(run: Run, scope: Scope, node: ir.While) -> str | None:
     """The window that `while counter < N` counts, if the loop back-propagates and leaves the step to what follows."""
+    from amplint.execution.expressions import evaluate
+
     if not node.shape.backward or node.shape.steps or not isinstance(node.test, ir.Compare):
         return None
+    test = evaluate(run, scope, node.test)
     if isinstance(test, Condition):
         symbols = [part for part in test.parts if isinstance(part, Symbol) and part.origin is Origin.RUN]
         if len(symbols) == 1 and test.op in ("<", "<=", "!="):
