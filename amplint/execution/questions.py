@@ -7,7 +7,7 @@ import re
 from amplint.execution.arithmetic import origin_of
 from amplint.execution.values import Condition, Origin, Symbol, Value, text_of
 
-_TOO_LARGE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? >=? ")
+_SIZE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? ([<>])=? ")
 _FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
 
 
@@ -25,6 +25,11 @@ def asks_finite(value: Value) -> bool:
     return isinstance(value, (Symbol, Condition)) and bool(_FINITE.search(text_of(value)))
 
 
-def asks_size(value: Value) -> bool:
-    """Whether a test looks for gradients that are too large: it compares their norm with a limit."""
-    return isinstance(value, Condition) and bool(_TOO_LARGE.search(text_of(value)))
+def found_too_large(value: Value, taken: bool) -> bool:
+    """Whether it is so, where a test came out as it did, that gradients are too large: their norm is beyond a limit."""
+    if not isinstance(value, Condition):
+        return False
+    if value.op == "not":
+        return found_too_large(value.parts[0], not taken)
+    asked = _SIZE.search(text_of(value))
+    return asked is not None and taken is (asked[2] == ">")

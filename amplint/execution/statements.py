@@ -284,7 +284,7 @@ _SKIPS = within(words.SCALED, words.SKIPPING)
 def _at_times(run: Run, taken: bool, test: Value) -> Iterator[None]:
     """While it is open, what happens does so on some batches only (a test of data), or for what is finite."""
     some = taken and run.in_batches > 0 and arithmetic.of_data(test) and questions.may_count(test)
-    finite, large = questions.asks_finite(test), taken and questions.asks_size(test)
+    finite, large = questions.asks_finite(test), questions.found_too_large(test, taken)
     run.sometimes += some
     run.finite += finite
     run.large += large

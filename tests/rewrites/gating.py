@@ -11,7 +11,7 @@ from tests.rewrites.writing import Program, Rewrite, expression, fresh, name, st
 
 def variable(program: Program) -> bool:
     """The test is a variable."""
-    made = fresh(program.tree, "boundary")
+    made = fresh(program.tree, "ready")
     for _, block, at in list(gates(program.tree)):
         gate = block[at]
         if isinstance(gate, ast.If) and not isinstance(gate.test, ast.Name):
@@ -25,7 +25,7 @@ def variable(program: Program) -> bool:
 
 def early_variable(program: Program) -> bool:
     """The test is a variable that the micro-step begins with, where it reads nothing that the micro-step binds."""
-    made = fresh(program.tree, "boundary")
+    made = fresh(program.tree, "ready")
     for _, block, at in list(loops(program.tree)):
         loop = block[at]
         assert isinstance(loop, ast.For)
@@ -67,7 +67,7 @@ def in_else(program: Program) -> bool:
 
 def conditional(program: Program) -> bool:
     """The test is a variable that an `if` sets."""
-    made = fresh(program.tree, "boundary")
+    made = fresh(program.tree, "ready")
     for _, block, at in list(gates(program.tree)):
         gate = block[at]
         if not isinstance(gate, ast.If):
