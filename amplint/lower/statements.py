@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from amplint.flow import program as ir
+from amplint.lower.bound_methods import by_their_objects
 from amplint.lower.expressions import AUGMENT, Expressions
 from amplint.source.parse import Tree
 
@@ -21,7 +22,7 @@ class Statements:
 
     def module(self) -> tuple[ir.Stmt, ...]:
         """All statements of the module."""
-        return self._all(self.tree.module.body)
+        return by_their_objects(self._all(self.tree.module.body))
 
     def suite(self, node: cst.BaseSuite) -> tuple[ir.Stmt, ...]:
         """The statements of an indented block or a one-line suite."""

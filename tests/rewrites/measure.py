@@ -102,7 +102,7 @@ def told(program: Program, source: Source, folder: str) -> Told:
                 path.unlink(missing_ok=True)
 
 
-def compared(source: Source, deep: int, share: float, only: str) -> list[Outcome]:
+def compared(source: Source, deep: int, share: float, only: str = "") -> list[Outcome]:
     """What becomes of a program by each combination of rewrites that is its share."""
     try:
         program = read(source.text, alone=source.folder is None)
@@ -110,25 +110,26 @@ def compared(source: Source, deep: int, share: float, only: str) -> list[Outcome
         return []
     with tempfile.TemporaryDirectory() as made:
         folder = source.folder or made
-        before = told(program, source, folder)
+        before: Told | None = None
         found = []
         for names in combinations(list(REWRITES), deep):
             if only and not any(only in one for one in names):
                 continue
-            if _part_of(source.name, names) > share:
+            if _part_of(source.text, names) > share:
                 continue
             try:
                 after = rewritten(program, names)
                 if after is not None:
+                    before = told(program, source, folder) if before is None else before
                     found.append(_outcome(source, names, before, told(after, source, folder)))
             except Exception as error:
                 found.append(Outcome(source.name, names, not before, error=f"{type(error).__name__}: {error}"))
         return found
 
 
-def _part_of(name: str, names: tuple[str, ...]) -> float:
-    """A number between 0 and 1 that only depends on the names."""
-    digest = hashlib.sha256("|".join((name, *names)).encode()).hexdigest()
+def _part_of(text: str, names: tuple[str, ...]) -> float:
+    """A number between 0 and 1 that only depends on what a program says and on the rewrites."""
+    digest = hashlib.sha256("|".join((text, *names)).encode()).hexdigest()
     return int(digest[:8], 16) / 0xFFFFFFFF
 
 
