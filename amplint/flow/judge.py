@@ -119,7 +119,8 @@ def _otherwise(trace: Trace, free: frozenset[str]) -> tuple[Mapping[str, bool], 
 def _set(breach: Breach, rules: Mapping[str, Rule]) -> Breach:
     """A breach with what happened around it, where its rule has a remedy."""
     shown = breach.shown
-    assert shown is not None  # it was found at a moment
+    if shown is None:
+        return breach  # it shows beside another run, at no moment of its own
     breach = replace(breach, about=tuple(_about(shown)))
     if rules[breach.rule].remedy is None:
         return replace(breach, shown=None)

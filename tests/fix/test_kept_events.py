@@ -10,7 +10,7 @@ SKIPPED = """\
 import torch
 
 
-def train(model, loader, criterion, optimizer, accum_steps, skip):
+def train(model, loader, criterion, optimizer, accum_steps):
     scaler = torch.amp.GradScaler("cuda")
     for i, (x, y) in enumerate(loader):
         with torch.autocast("cuda", dtype=torch.float16):
@@ -18,7 +18,7 @@ def train(model, loader, criterion, optimizer, accum_steps, skip):
         scaler.scale(loss).backward()
         if (i + 1) % accum_steps == 0:
             scaler.unscale_(optimizer)
-            if not skip(model):
+            if torch.isfinite(loss):
                 scaler.step(optimizer)
                 scaler.update()
             optimizer.zero_grad()
@@ -27,7 +27,7 @@ PASSED_OVER = """\
 import torch
 
 
-def train(model, loader, criterion, optimizer, skip):
+def train(model, loader, criterion, optimizer):
     scaler = torch.amp.GradScaler("cuda")
     for x, y in loader:
         optimizer.zero_grad()
@@ -35,13 +35,13 @@ def train(model, loader, criterion, optimizer, skip):
             loss = criterion(model(x), y)
         scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
-        if skip(model):
+        if not torch.isfinite(loss):
             continue
         scaler.step(optimizer)
         scaler.update()
 """
 CLIPPED = PASSED_OVER.replace(
-    "        if skip(model):\n",
+    "        if not torch.isfinite(loss):\n",
     "        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        if not torch.isfinite(norm):\n",
 )
 IN_A_METHOD = """\
@@ -49,13 +49,13 @@ import torch
 
 
 class Trainer:
-    def __init__(self, model, optimizer, limit):
-        self.model, self.optimizer, self.limit = model, optimizer, limit
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
         self.scaler = torch.amp.GradScaler("cuda")
 
-    def update(self):
+    def update(self, loss):
         self.scaler.unscale_(self.optimizer)
-        if not self.limit(self.model):
+        if not torch.isinf(loss):
             self.scaler.step(self.optimizer)
             self.scaler.update()
         self.optimizer.zero_grad()
@@ -65,7 +65,7 @@ class Trainer:
             with torch.autocast("cuda", dtype=torch.float16):
                 loss = criterion(self.model(x), y)
             self.scaler.scale(loss).backward()
-            self.update()
+            self.update(loss)
 """
 
 
