@@ -112,9 +112,14 @@ def _forget(run: Run, target: ir.Expr) -> None:
 def _as_loss(run: Run, value: Value, name: str) -> Value:
     """What is bound to a name that is back-propagated is a loss, whatever function returned it."""
     unread = isinstance(value, Symbol) and not (value.forward or value.governed or value.origin is Origin.RUN)
-    if name not in run.program.losses or not unread or "number" in value.tags:
+    if name not in run.program.losses or not unread or "number" in value.tags or _is_handed_in(value):
         return value
     return Loss(None, raw=True, trail=Trail(reach=value.reach))
+
+
+def _is_handed_in(value: Value) -> bool:
+    """Whether a value is an element of what nothing in the run has made."""
+    return isinstance(value, Symbol) and value.text.endswith("[*]") and "(" not in value.text
 
 
 def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:

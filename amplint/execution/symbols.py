@@ -183,8 +183,9 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
 
 
 def _scaled(symbol: Symbol) -> bool | None:
-    """A symbol called scaled may have been scaled anywhere; another one was not."""
-    return None if _SCALED(symbol.text) else False
+    """A symbol called scaled may have been scaled anywhere, one that no call in the run has made where it comes from:
+    an argument, its attributes and elements. Another one was not."""
+    return False if "(" in symbol.text and not _SCALED(symbol.text) else None
 
 
 def is_criterion(name: str) -> bool:
