@@ -257,8 +257,9 @@ def _reduced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`parameters_of(optimizer)`: the parameters that an optimizer steps."""
-    models = args[0].models if isinstance(args[0], Optimizer) else frozenset()
-    return Parameters(next(iter(models)) if len(models) == 1 else None)
+    holder = args[0] if isinstance(args[0], Optimizer) else None
+    models = holder.models if holder is not None else frozenset()
+    return Parameters(next(iter(models)) if len(models) == 1 else None, holder=holder)
 
 
 def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

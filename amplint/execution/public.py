@@ -245,7 +245,8 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
             run.emit(Kind.EMPTY_CLIP, at)
             return Symbol("norm", Origin.DATA)
         handed.once.used = True
-    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed)
+    held = handed.holder if isinstance(handed, Parameters) else None
+    optimizer = held or (sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed))
     limit = args[1] if len(args) > 1 else keywords.get("max_norm", keywords.get("clip_value"))
     if isinstance(handed, Symbol) and handed.governed:
         run.emit(Kind.OPAQUE, at)

@@ -214,11 +214,12 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a model (its text, or None) and its `wrapper`; `once`: an iterator, gone through once."""
+    """The parameters of a model (its text, or None), its `wrapper` and optimizer (`holder`); `once`: an iterator."""
 
     model: str | None
     once: Once | None = field(default=None, compare=False)
     wrapper: Wrapper = field(default=Wrapper.NONE, compare=False)
+    holder: Optimizer | None = field(default=None, compare=False)
 
 
 @dataclass(eq=False)
