@@ -130,8 +130,8 @@ def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
         found -= {"epochs"}  # so many of them, or a part: no number of epochs any more
     if op in ("/", "//"):
         by_size = text_of(right) in run.batch_sizes and not windows[1]
-        if by_size and "samples" in found:
-            return found - {"samples"} | {"batches"}
+        if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
+            return found - {"samples"} | {"batches"}  # what is not known to be a loader holds samples, then
         found |= {"shrunk"} if by_size and "loaded" in found else set()
         found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
     if op == "*" and any(windows):

@@ -13,8 +13,9 @@ from amplint.catalogue import RULES
 from amplint.catalogue.examples import examples
 
 CASES = Path(__file__).parents[1] / "cases"
-NUMBER = re.compile(r"(?<![\w.+])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
-CONSTANTS = {65536.0}  # the scale that a scaler begins with: torch 2.13, `GradScaler.__init__`
+NUMBER = re.compile(r"(?<![\w.+])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w|-[a-z])")
+CONSTANTS = {65536.0, 100.0}
+"""The scale that a scaler begins with (torch 2.13, `GradScaler.__init__`), and what losses ignore (`ignore_index`)."""
 
 
 def numbers(text):
