@@ -42,7 +42,8 @@ class Window:
     `micro_steps`: since the last optimizer step. `here`: the losses of the present one. `losses`: all of the step.
     `lost`: micro-steps of this epoch whose gradients were erased before any step used
     them, since the last step. `tail`: micro-steps of an earlier epoch that wait in this window. `dropped`: micro-steps
-    that an epoch left behind and that were erased afterwards. `lengths`: of the completed windows, epoch by epoch.
+    that an epoch left behind and that were erased afterwards. `lengths`: of the completed windows, what was
+    erased included, epoch by epoch.
     `zeros`: erasures since the first backward or step; `steps`: optimizer steps in all, `unzeroed` of them since the
     last erasure, and `restacked` of those came after a backward onto gradients that were already used; `stacking`: the
     last erasures in a row before which there were any such. `late`: a loss that had been back-propagated in this window
@@ -220,7 +221,7 @@ def worth(window: Window) -> Weight:
 
 def _step(before: Window, event: Event) -> Window:
     earlier, present, later = epoch_of(before)
-    longer = (*present, before.micro_steps) if len(present) < KEPT else present
+    longer = (*present, before.micro_steps + before.lost) if len(present) < KEPT else present
     return with_changes(
         before,
         micro_steps=0,
