@@ -78,6 +78,11 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     }
 )
 
+SWA_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
+    {"SWALR": Schedule(epochs=Epochs("anneal_epochs", 2, 30, default=10))}
+)
+"""Moves on with each step: `torch/optim/swa_utils.py` of torch 2.13, `SWALR.get_lr`."""
+
 BASES: Mapping[str, Schedule] = MappingProxyType({"LRScheduler": Schedule(), "_LRScheduler": Schedule()})
 """What all schedules of torch derive from, and most that people write themselves; the second name until torch 2.0."""
 

@@ -9,6 +9,7 @@ from amplint.dialects.schedules import (
     DIFFUSERS_SCHEDULES,
     FORMER_SCHEDULES,
     OF_A_TABLE,
+    SWA_SCHEDULES,
     TORCH_SCHEDULES,
     TRANSFORMERS_SCHEDULES,
     Schedule,
@@ -73,6 +74,7 @@ _SCHEDULES: dict[str, Schedule] = {
     f"{module}.{name}": schedule
     for modules, schedules in (
         (("torch.optim.lr_scheduler",), {**TORCH_SCHEDULES, **BASES}),
+        (("torch.optim.swa_utils",), SWA_SCHEDULES),
         (("transformers", "transformers.optimization"), {**TRANSFORMERS_SCHEDULES, **FORMER_SCHEDULES}),
         (("pytorch_transformers", "pytorch_transformers.optimization"), FORMER_SCHEDULES),
         (("diffusers.optimization",), DIFFUSERS_SCHEDULES),

@@ -117,7 +117,7 @@ def _is_in(known: str, text: str) -> bool:
 
 
 def _is_kept(owner: Value, value: Value) -> bool:
-    counts = isinstance(value, Symbol) and (value.tags & SET or value.offset)
+    counts = isinstance(value, Symbol) and (value.tags or value.offset)
     return bool(isinstance(value, NUMBER) or counts or (isinstance(owner, Symbol) and owner.forward))
 
 

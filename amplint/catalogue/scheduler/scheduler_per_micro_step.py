@@ -66,6 +66,9 @@ divide it by the window too, else the schedule is N times too slow ("the learnin
 not move only half: scheduler and horizon count in the same unit. Multiplying `total_steps` until the ValueError
 stops hides the mistake.
 
+A horizon that says what it counts makes it an error. It is a warning where nobody can tell: where the schedule or its
+horizon is handed in, or is a mere number, which may well count micro-batches.
+
 ## Fix
 
 Unsafe: steps the scheduler where the optimizer steps. The schedule becomes as many times longer as the window
@@ -92,6 +95,14 @@ def _times(moment: Moment) -> dict[str, str]:
     return {"times": f"{length or 'as many'} times"}
 
 
+def _of_no_known_unit(moment: Moment) -> bool:
+    """Whether nobody can tell what the schedule counts: it, or its horizon, comes from elsewhere, or is a number."""
+    made, cadence = moment.last.get(Kind.CREATE), moment.cadence
+    if cadence.unit is not None or cadence.horizon is not None:
+        return False
+    return made is None or "argument" in made.detail
+
+
 RULE = Rule(
     tier=Tier.ERROR,
     message="the scheduler steps on every micro-step, the optimizer once per window: the learning rate moves through "
@@ -108,6 +119,7 @@ RULE = Rule(
         ),
     ),
     words=_times,
+    milder=_of_no_known_unit,
     because=((Kind.STEP, "the optimizer last stepped here"),),
     hides=("scheduler-before-optimizer",),
     refuted_by=lambda event: event.kind is Kind.CREATE and event.detail.get("unit") == MICRO_BATCHES,
