@@ -39,9 +39,17 @@ def bypassed(kind: Kind, due: str) -> Callable[[Moment], bool]:
 
     def past(moment: Moment) -> bool:
         earlier = moment.last.get(kind)
-        return due in moment.event.detail and earlier is not None and "through" not in earlier.detail
+        return bool(moment.event.detail.get(due)) and earlier is not None and "through" not in earlier.detail
 
     return past
+
+
+def lost_words(moment: Moment) -> dict[str, str]:
+    """What a framework's own backward would have done, as the framework says it."""
+    return {"lost": moment.event.detail.get("lost", _LOST)}
+
+
+_LOST = "neither divided by the window nor multiplied by the loss scale that the step takes out"
 
 
 def without_scale(moment: Moment) -> bool:
@@ -160,7 +168,7 @@ def backward_in_a_loop(fact: Fact) -> dict[str, str] | None:
     """What is due where a loss is back-propagated in a method that a framework's own loop calls."""
     if fact.used != IN_A_LOOP or fact.called != "backward":
         return None
-    return {"backward": str(fact.arguments["instead"])}
+    return {"backward": str(fact.arguments["instead"]), "lost": _LOST}
 
 
 def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:

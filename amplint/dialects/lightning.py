@@ -34,8 +34,14 @@ LIGHTNING = Dialect(
     settings={
         "16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)""",
         "another precision": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bprecision\s*=\s*["']?(bf16|16-true|32|64)""",
+        "one device": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bdevices\s*=\s*(1\b|["']1["']|\[\s*\d+\s*\])""",
+        "several devices": r"""\bdevices["']?\s*[:=]\s*["']?(auto|-1|[2-9]|1\d)|\bstrategy["']?\s*[:=]\s*["']?\w""",
     },
-    spelling={"backward": "self.manual_backward(loss)"},
+    spelling={
+        "backward": "self.manual_backward(loss)",
+        "lost": "neither multiplied by the loss scale that 16-mixed takes out in the step, nor left to the strategy of "
+        "several devices",
+    },
     live=Live(
         folders=("lightning/pytorch", "pytorch_lightning"),
         loops=frozenset({"fit", "_call_and_handle_interrupt"}),

@@ -53,7 +53,8 @@ def _calls(dialect: Dialect, klass: str) -> bool:
 
 def _settings(path: str, dialect: Dialect, names: set[str]) -> frozenset[str]:
     """Those settings of a framework that the project of a file makes, if the file is one that they matter to."""
-    matters = dialect.settings and any(word.strip(".") in names for word in dialect.words)
+    said = (word.removeprefix("def ").strip(".(") for word in dialect.words)
+    matters = dialect.settings and any(word in names for word in said)
     return configured(path, dialect.settings) if matters else frozenset()
 
 

@@ -80,3 +80,54 @@ def test_what_lies_above_the_project_says_nothing(tmp_path, monkeypatch):
     inside.mkdir()
     told = severities(inside, monkeypatch, "setup.py", "")
     assert told == [("clip-before-unscale", Severity.WARNING)]
+
+
+RAW = """\
+import lightning.pytorch as pl
+
+
+class Raw(pl.LightningModule):
+    def __init__(self, criterion):
+        super().__init__()
+        self.automatic_optimization = False
+        self.criterion = criterion
+
+    def training_step(self, batch, batch_idx):
+        optimizer = self.optimizers()
+        loss = self.criterion(self(batch[0]), batch[1])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+HARMLESS = (
+    'pl.Trainer(precision="32-true", devices=1)',
+    'Trainer(max_epochs=3, devices="1", precision="bf16-mixed", callbacks=[Stop(3)])',
+    "lightning.Trainer(\n    devices=[0],\n    precision=32,\n)",
+)
+NEEDED = (
+    'pl.Trainer(precision="16-mixed", devices=1)',
+    'pl.Trainer(precision="32-true", devices=4)',
+    'pl.Trainer(precision="32-true", devices=1, strategy="deepspeed_stage_2")',
+    'pl.Trainer(precision="32-true")',
+    "pl.Trainer(devices=1)",
+    'pl.Trainer(precision="bf16-mixed", devices=1)\npl.Trainer(precision="bf16-mixed", devices=-1)',
+)
+
+
+def told_of_raw(tmp_path, monkeypatch, trainer):
+    monkeypatch.chdir(tmp_path)
+    text = f"{RAW}\n\n{trainer}\n"
+    (tmp_path / "train.py").write_text(text)
+    return findings_of(text, "train.py")
+
+
+@pytest.mark.parametrize("trainer", HARMLESS)
+def test_a_raw_backward_is_harmless_where_nothing_is_scaled_on_one_device(tmp_path, monkeypatch, trainer):
+    assert told_of_raw(tmp_path, monkeypatch, trainer) == []
+
+
+@pytest.mark.parametrize("trainer", NEEDED)
+def test_a_raw_backward_is_an_error_where_the_strategy_may_add_to_it(tmp_path, monkeypatch, trainer):
+    (found,) = told_of_raw(tmp_path, monkeypatch, trainer)
+    assert (found.code, found.severity) == ("bypassed-framework-backward", Severity.ERROR)
+    assert "divided by the window" not in found.message

@@ -72,16 +72,16 @@ having been done. The numbers of a run that was tuned with the mistake in it cha
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.remedy import Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import backward_in_a_loop, bypassed
+from amplint.catalogue.through import backward_in_a_loop, bypassed, lost_words
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the loss is back-propagated by torch, but the step is the framework's: the gradient is neither divided by "
-    "the window nor multiplied by the loss scale that the step takes out",
+    message="the loss is back-propagated by torch, but the step is the framework's: the gradient is {lost}",
     advice="call `{backward}` instead",
     when=(Condition(STEPS, micro_steps=at_least(1), also=bypassed(Kind.BACKWARD, "backward")),),
     find=backward_in_a_loop,
+    words=lost_words,
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the framework steps here"),),
     hides=("missing-loss-division", "unscaled-backward", "wrong-loss-divisor", "mixed-scaled-losses"),
