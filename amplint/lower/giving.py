@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeGuard
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
@@ -19,15 +20,35 @@ Body = tuple[ir.Stmt, ...]
 def giving(body: Iterable[ir.Stmt]) -> Mapping[int, frozenset[str]]:
     """Such methods, and those that run where an operator stands, by identity, with the names of the classes whose
     objects have them."""
-    classes = [node for statement in body for node in walk(statement) if isinstance(node, ir.Class)]
-    return {id(method): _heirs(node.name, classes) for node in classes for method in _methods(node)}
+    nodes = [node for statement in body for node in walk(statement)]
+    classes = [node for node in nodes if isinstance(node, ir.Class)]
+    criteria = _asked_for_losses(nodes) if classes else frozenset()
+    return {id(method): _heirs(node.name, classes) for node in classes for method in _methods(node, criteria)}
 
 
-def _methods(node: ir.Class) -> Iterator[ir.Function]:
+def _asked_for_losses(nodes: list[object]) -> frozenset[str]:
+    """The classes of the objects that are called for what goes back, by their names."""
+    gone_back = {
+        name
+        for node in nodes
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name == "backward"
+        for name in reads(node.func.owner)
+    }
+    made = [(last(node.target), node.value) for node in nodes if isinstance(node, ir.Assign)]
+    asked = {last(part.func) for name, value in made if name in gone_back for part in walk(value) if _is_call(part)}
+    return frozenset(last(value.func) for name, value in made if name in asked and isinstance(value, ir.Call))
+
+
+def _is_call(node: object) -> TypeGuard[ir.Call]:
+    return isinstance(node, ir.Call)
+
+
+def _methods(node: ir.Class, criteria: frozenset[str]) -> Iterator[ir.Function]:
     """The methods of a class that are run when an object of it is called, and that return a loss."""
     own = [child for child in node.body if isinstance(child, ir.Function)]
     called = (method for method in own if method.name in _CALLED)
-    yield from (method for method in called if _LOSS(node.name) or _returns_loss(method))
+    asked = node.name in criteria or _LOSS(node.name)
+    yield from (method for method in called if asked or _returns_loss(method))
     yield from (method for method in own if method.name in OPERATORS)
 
 

@@ -35,7 +35,7 @@ _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
 class Line:
     """One simple statement, or the head of a compound one, with what decides whether it stays.
 
-    `owners`: of a method that gives a loss, the classes whose objects have it.
+    `owners`: of a method that gives a loss, the classes whose objects have it; `calls`: what it reaches.
     """
 
     node: ir.Stmt
@@ -46,6 +46,7 @@ class Line:
     loop: int
     parents: tuple[int, ...]
     owners: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
 
 
 class Relevance:
@@ -64,6 +65,7 @@ class Relevance:
         self._owners: frozenset[str] = frozenset()
         self._schedules, self._in_schedule = own_schedules(body), False
         self.kept: set[int] = set()
+        self._setting: set[str] = set()
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked | self._schedules.asked
         self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
@@ -123,9 +125,10 @@ class Relevance:
         if isinstance(node, (ir.Assign, ir.Augment)):
             bound |= self._grows_by(node)
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
+        called = frozenset(reaches(node, self.usage.driven))
         doing = (
             acts(node, self.usage)
-            or bool(reaches(node, self.usage.driven) & self.deeds.acting)
+            or bool(called & self.deeds.acting)
             or self._runs(node, function)
             or id(node) in self._schedules.makes
             or self._gathers(node)
@@ -141,7 +144,7 @@ class Relevance:
             read |= reads(node) & self.usage.gradients
         whole = self._in_schedule or id(node) in self._schedules.makes
         read |= reads(node) if whole else nameless(node)
-        return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents, self._owners)
+        return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents, self._owners, called)
 
     def _runs(self, node: ir.Stmt, function: str) -> bool:
         """Whether a wrapped model may run here, in a function that back-propagates: that says what is reduced."""
@@ -191,6 +194,8 @@ class Relevance:
             return False
         self.kept.add(id(line.node))
         self.wanted |= line.reads
+        if line.function and _sets_elsewhere(line.node):
+            self._setting |= {line.function, f".{line.function}"}
         for parent in line.parents:
             if parent not in self.kept:
                 self.kept.add(parent)
@@ -207,13 +212,19 @@ class Relevance:
             return self._leaves(node, line)
         if isinstance(node, ir.Assert):
             return any(isinstance(part, ir.Binary) and part.op == "%" for part in walk(node))
-        return bool(line.binds & self.wanted)
+        return not line.binds.isdisjoint(self.wanted) or not line.calls.isdisjoint(self._setting)
 
     def _leaves(self, node: ir.Leave, line: Line) -> bool:
         """A jump matters inside a loop that matters; a `raise` only guards, and matters where it is reached anyway."""
         if node.how == "raise":
             return bool(line.parents) and line.parents[-1] in self.kept
         return line.loop in self.kept
+
+
+def _sets_elsewhere(node: ir.Stmt) -> bool:
+    """Whether a statement changes what others than its function may see: an attribute, or an element."""
+    target = node.target if isinstance(node, ir.Assign | ir.Augment) else None
+    return isinstance(target, ir.Attr | ir.Item)
 
 
 def several_models(usage: Usage) -> bool:

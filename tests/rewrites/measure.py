@@ -16,7 +16,7 @@ import os
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
@@ -102,7 +102,7 @@ def told(program: Program, source: Source, folder: str) -> Told:
                 path.unlink(missing_ok=True)
 
 
-def compared(source: Source, deep: int, share: float, only: str = "") -> list[Outcome]:
+def compared(source: Source, deep: int, share: float, only: Sequence[str] = ()) -> list[Outcome]:
     """What becomes of a program by each combination of rewrites that is its share."""
     try:
         program = read(source.text, alone=source.folder is None)
@@ -113,9 +113,9 @@ def compared(source: Source, deep: int, share: float, only: str = "") -> list[Ou
         before: Told | None = None
         found = []
         for names in combinations(list(REWRITES), deep):
-            if only and not any(only in one for one in names):
+            if only and not any(one in only for one in names):
                 continue
-            if _part_of(source.text, names) > share:
+            if part_of(source.text, names) > share:
                 continue
             try:
                 after = rewritten(program, names)
@@ -127,7 +127,7 @@ def compared(source: Source, deep: int, share: float, only: str = "") -> list[Ou
         return found
 
 
-def _part_of(text: str, names: tuple[str, ...]) -> float:
+def part_of(text: str, names: Sequence[str]) -> float:
     """A number between 0 and 1 that only depends on what a program says and on the rewrites."""
     digest = hashlib.sha256("|".join((text, *names)).encode()).hexdigest()
     return int(digest[:8], 16) / 0xFFFFFFFF
@@ -147,7 +147,7 @@ def _by_rule(told: Told) -> Counter[str]:
     return found
 
 
-def _compared(job: tuple[Source, int, float, str]) -> list[Outcome]:
+def _compared(job: tuple[Source, int, float, Sequence[str]]) -> list[Outcome]:
     return compared(*job)
 
 
@@ -163,7 +163,8 @@ def main() -> None:
     given = options.parse_args()
     found: list[Outcome] = []
     for which in given.of.split(","):
-        jobs = [(one, given.deep, given.share, given.only) for one in sources(which) if given.programs in one.name]
+        only = [one for one in REWRITES if given.only and given.only in one]
+        jobs = [(one, given.deep, given.share, only) for one in sources(which) if given.programs in one.name]
         with ProcessPoolExecutor(given.jobs) as pool:
             here = [one for each in pool.map(_compared, jobs, chunksize=4) for one in each]
         _report(which, here)
