@@ -1,6 +1,7 @@
 """A right program stays right however it is written, and a wrong one wrong: what is told stays the same.
 
-A sample, chosen by what the programs say. The whole of it, and combinations: `python -m tests.rewrites.measure`.
+A sample of the rules' examples, chosen by what they say. All of them, the cases, and combinations:
+`python -m tests.rewrites.measure`.
 """
 
 import pytest
@@ -8,9 +9,9 @@ import pytest
 from tests.rewrites.losses import LOST, TOLD
 from tests.rewrites.measure import compared, part_of, sources
 
-SHARE = 0.012
-PARTS = 24
-ALL = [*sources("examples"), *sources("cases")]
+SHARE = 0.03
+PARTS = 8
+ALL = list(sources("examples"))
 
 
 def changed(outcomes):
