@@ -189,6 +189,8 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 clips.add(node.name)
             if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
+                if _steps_for(node.func):
+                    methods.setdefault(last(node.args[0]) if node.args else "", set()).add("step")
                 if node.func.name in ("backward", "scale"):
                     owner = (node.func.owner,) if node.func.name == "backward" else ()
                     losses |= {_divided(part) for part in (*owner, *node.args)}
@@ -205,6 +207,11 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         frozenset(gradients),
         driven(body),
     )
+
+
+def _steps_for(method: ir.Attr) -> bool:
+    """Whether it is a scaler that is to step what it is handed first, or has to unscale for it: an optimizer."""
+    return method.name == "unscale_" or (method.name == "step" and _SCALER(last(method.owner)))
 
 
 def _unread_classes(body: Iterable[ir.Stmt]) -> set[str]:

@@ -72,16 +72,26 @@ from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
+from amplint.protocol.state import Moment
+
+
+def _words(moment: Moment) -> dict[str, str]:
+    """When to update: gradients that are gathered over a window have to be stepped before it."""
+    gathered = moment.event.kind is not Kind.UPDATE and moment.ledger.window.micro_steps > 1
+    once = "call `scaler.update()` once per window, after the step; what steps at other times needs a scaler of its own"
+    return {"remedy": once if gathered else "call `scaler.update()` after the last `scaler.step()` of the iteration"}
+
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="`scaler.update()` runs before the step that these gradients belong to: they are divided by a scale that "
     "is not the one they were multiplied by, and an overflow is looked for too late",
-    advice="call `scaler.update()` after the last `scaler.step()` of the iteration",
+    advice="{remedy}",
     when=(
         Condition({Kind.UNSCALE, Kind.SCALER_STEP}, crossed=True, also=crossed_by_hand),
         Condition(Kind.UPDATE, grads=Grads.SCALED, used=False, also=found_unchecked),
     ),
+    words=_words,
     place=Kind.UPDATE,
     hides=("missing-scaler-update", "unscaled-backward", "unscale-after-step", "repeated-update"),
     because=(
