@@ -274,8 +274,7 @@ class Class:
 
 @dataclass(eq=False)
 class Instance:
-    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, if its class derives from
-    one."""
+    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class."""
 
     klass: Class
     attributes: dict[str, Value] = field(default_factory=dict)

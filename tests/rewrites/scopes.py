@@ -146,6 +146,8 @@ class Part:
 def part(tree: ast.Module, scope: Scope, block: Block, start: int, stop: int) -> Part | None:
     """Some statements of a block as a part; None if they cannot be taken out of it."""
     body = block[start:stop]
+    if any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) for one in body for node in ast.walk(one)):
+        return None  # its own names are not told apart
     if leaves(body) or any(isinstance(node, ast.NamedExpr) for one in body for node in ast.walk(one)):
         return None
     if any(isinstance(node, ast.Name) and node.id == "super" for one in body for node in ast.walk(one)):
