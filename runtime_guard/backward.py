@@ -15,6 +15,7 @@ from runtime_guard import gradients
 from runtime_guard.divisors import batches_in, divisor_in
 from runtime_guard.frameworks import Brought
 from runtime_guard.normalization import UNREAD
+from runtime_guard.owners import GIVEN, parameters_of
 from runtime_guard.penalties import Asked, Penalties
 from runtime_guard.precision import region_of
 from runtime_guard.recorder import Recorder, Stack
@@ -24,6 +25,7 @@ from runtime_guard.ways import Outcome
 
 Watched = list[tuple[Any, str | None, list[Tensor], gradients.Stamp]]
 _MOST_DIVISORS = 16
+_MOST_ASKED = 8
 
 
 def _mean_of_many(reading: Outcome) -> bool:
@@ -150,10 +152,17 @@ class Backward:
         watch = self._recorder.watches[name]
         if watch.changed(before, tensors):
             return True
-        if not watch.narrow:
-            return False
-        watch.widen()
-        return gradients.leads_to(roots, self._recorder.owners.ids(thing))
+        narrow = watch.narrow
+        if narrow:
+            watch.widen()
+        if GIVEN.exchanged(thing) and watch.asked < _MOST_ASKED:  # it may have been given other tensors, and no copies
+            watch.asked += 1
+            if gradients.leads_to(roots, set(map(id, parameters_of(thing)))):
+                GIVEN.adopt(thing)
+                watch.exchanged = False
+                watch.choose(thing)
+                return True
+        return narrow and gradients.leads_to(roots, self._recorder.owners.ids(thing))
 
     def fails(self, token: Any) -> None:
         """A pass that raised has filled nothing that one could speak of."""

@@ -9,6 +9,7 @@ from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.ledger import Grads, carried
 from runtime_guard.clips_by_hand import Thresholds, edit_in
 from runtime_guard.late_division import quotient_in
+from runtime_guard.owners import parameters_of
 from runtime_guard.unseen import watched
 
 if TYPE_CHECKING:
@@ -67,3 +68,14 @@ class ByHand:
             self.whole.add(name)
         if whole and quotient_in(recorder.sites.frames()):
             recorder.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
+
+    def origin(self, name: str, optimizer: Any) -> dict[str, str]:
+        """`unfollowed` of a step on gradients that are there, though no backward pass was seen to leave them."""
+        recorder = self._recorder
+        beat = next((one for kind in STEPS if (one := recorder.course.expected(kind)) is not None), None)
+        if beat is not None:  # as in the windows before
+            return {mark: told for mark, told in beat.detail.items() if mark == "unfollowed"}
+        if recorder.state.ledgers[name].window.micro_steps:
+            return {}
+        there = any(parameter.grad is not None for parameter in parameters_of(optimizer))
+        return {"unfollowed": "yes"} if there else {}

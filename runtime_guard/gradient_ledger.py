@@ -26,10 +26,13 @@ from torch.optim import Optimizer
 
 from amplint.protocol.readings import Touch
 from runtime_guard.late import Number, number
+from runtime_guard.owners import GIVEN
 
 VALUES = 128
 PARAMETERS = 2
 MOST = 32
+ALONG = 0.999
+"""So much of a gradient's square is left in the direction of another that it is a multiple of."""
 UNSEEN = "code between the backward passes"
 
 
@@ -199,18 +202,28 @@ Touches = list[tuple[str, int, int, int]]
 
 
 def _factors(touches: Touches, product: list[list[float]]) -> list[tuple[str, int, Number]]:
-    """By how much each touch has multiplied what it met, from the products of rows."""
+    """By how much each touch has multiplied what it met, from the products of rows; NaN where it did something else,
+    such as to average it with the gradients of other ranks."""
     return [
-        (what, step, product[before][now] / product[before][before] if product[before][before] else float("nan"))
+        (what, step, product[before][now] / product[before][before] if _along(product, before, now) else float("nan"))
         for what, step, before, now in touches
     ]
 
 
+def _along(product: list[list[float]], before: int, now: int) -> bool:
+    """Whether one row is a multiple of another, but for rounding."""
+    both, square = product[before][now], product[before][before]
+    return square > 0 and both * both >= ALONG * square * product[now][now]
+
+
 def _apart(touches: Touches, rows: list[Tensor]) -> list[tuple[str, int, Number]]:
     """The same from the rows themselves."""
-    return [
-        (what, step, (rows[now] @ rows[before]) / (rows[before] @ rows[before])) for what, step, before, now in touches
-    ]
+    return [(what, step, _multiple(rows[before], rows[now])) for what, step, before, now in touches]
+
+
+def _multiple(before: Tensor, now: Tensor) -> Tensor:
+    both, square = now @ before, before @ before
+    return torch.where(both * both >= ALONG * square * (now @ now), both / square, float("nan"))
 
 
 def _added(parts: Sequence[Tensor]) -> Tensor:
@@ -264,7 +277,10 @@ def _values(gradient: Tensor) -> Tensor:
 
 
 def _chosen(optimizer: Optimizer) -> list[Tensor]:
-    """The parameters to sample: the last ones that have a plain dense gradient, so that no large one is copied."""
+    """The parameters to sample: the last ones that have a plain dense gradient, so that no large one is copied. None of
+    an optimizer that steps copies: what backward passes fill is not what it gets."""
+    if GIVEN.exchanged(optimizer):
+        return []
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     able = [parameter for parameter in reversed(parameters) if _able(parameter.grad)]
     like = [one for one in able if one.device == able[0].device and one.dtype == able[0].dtype]

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from runtime_guard.roles import parameters_of
+from runtime_guard.owners import GIVEN
 
 MOST = 64
 """So many parameters of an optimizer are looked at around a backward, evenly spread."""
@@ -37,8 +37,8 @@ Stamp = list[Mark]
 
 
 def sample(optimizer: Any, most: int | None = MOST) -> list[Tensor]:
-    """At most so many of an optimizer's parameters that take gradients, evenly spread; all of them for None."""
-    return spread([tensor for tensor in parameters_of(optimizer) if tensor.requires_grad], most)
+    """At most so many of the tensors that are filled for an optimizer, evenly spread; all of them for None."""
+    return spread([tensor for tensor in GIVEN.filled(optimizer) if tensor.requires_grad], most)
 
 
 def spread(tensors: list[Tensor], most: int | None) -> list[Tensor]:
@@ -90,6 +90,7 @@ class Watch:
 
     Once the same two parameters have changed in one backward after the other, only they are looked at: the *narrow*
     look. A narrow look that sees nothing proves nothing; then the graph is asked (`leads_to`), and the look is wide.
+    `exchanged`: the optimizer steps copies of what is looked at.
     """
 
     def __init__(self, optimizer: Any) -> None:
@@ -99,6 +100,7 @@ class Watch:
         self._few: list[weakref.ref[Tensor]] = []
         self._ends: list[weakref.ref[Tensor]] = []
         self._regular = 0
+        self.exchanged, self.asked = False, 0
         self.seen: Stamp = []
         self.choose(optimizer)
 
@@ -123,6 +125,8 @@ class Watch:
     def many(self, optimizer: Any, missed: bool) -> list[Tensor]:
         """The parameters to look at around a backward; all of them after one in which nothing was seen to change."""
         self._age += 1
+        if self._age == 1 and not self.exchanged:  # copies are made before the first pass
+            self.exchanged = GIVEN.exchanged(optimizer)
         if missed:
             self.choose(optimizer, None)
             self._age = FRESH

@@ -176,9 +176,9 @@ def _heard(original: Callable[..., Any], listener: Listener) -> Callable[..., An
     """The same function, listened to; what torch.compile traces is told to look away."""
     before, after, abandon = listener.before, listener.after, listener.abandon
     quiet = around(original, _unseen(before), _unseen(after), _unseen(abandon))
-    if _tracer is None:
+    if TRACER is None:
         return quiet
-    return around(original, before, after, abandon, _tracer, quiet, listener.lane, listener)
+    return around(original, before, after, abandon, TRACER, quiet, listener.lane, listener)
 
 
 def _asked_tracer() -> Callable[[], object] | None:
@@ -188,7 +188,7 @@ def _asked_tracer() -> Callable[[], object] | None:
     return getattr(eval_frame, "get_eval_frame_callback", None) if release >= (2, 8) else None
 
 
-_tracer = _asked_tracer()
+TRACER = _asked_tracer()
 
 
 def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,7 +198,7 @@ def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
 def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, which torch.compile leaves alone. Where nothing is traced, it is called at once: telling
     dynamo to look away costs more than most listeners."""
-    quiet, tracer = _unseen(function), _tracer
+    quiet, tracer = _unseen(function), TRACER
     if tracer is None:
         return quiet
 

@@ -18,7 +18,7 @@ from torch.autograd.function import BackwardCFunction
 
 from amplint.protocol.precision import LOWER, Precision
 from runtime_guard.kept import dtypes_of
-from runtime_guard.roles import parameters_of
+from runtime_guard.owners import parameters_of
 
 _DTYPES = {torch.float16: Precision.FLOAT16, torch.bfloat16: Precision.BFLOAT16, torch.float32: Precision.OFF}
 _PASSES = 64

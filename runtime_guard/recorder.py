@@ -34,11 +34,12 @@ from runtime_guard.hooks import Shield
 from runtime_guard.idle import never_read
 from runtime_guard.late_division import mark_passed
 from runtime_guard.normalization import Normalization
+from runtime_guard.owners import Owners
 from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
 from runtime_guard.put_off import PutOff
 from runtime_guard.questions import Questions
-from runtime_guard.roles import Early, Names, Owners, inner
+from runtime_guard.roles import Early, Names, inner
 from runtime_guard.sharing import Sharing
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
@@ -75,15 +76,14 @@ class Recorder:
         self.passes, self.reached = 0, frozenset[str]()
         self.training: set[CodeType | None] = set()
         self.lock = threading.RLock()
+        measures.on = probe_every > 0
         self.measures, self.numbers = measures, Normalization(max(probe_every, 1), accumulation_steps)
-        self.measures.on = probe_every > 0
         self.sites = Sites(torch.__path__[0])
         self.gates, self.frameworks = Gates(self.sites), Frameworks(self.sites)
         first = State(unasked=self.questions.unasked)
         self.course = Course(first, self._judge, self.questions.wrong, self._stepped, at_once)
         self.put_off = PutOff(self.measures, self.numbers, self.course)
-        self.thread = Thread()
-        self._alike = Alike()
+        self.thread, self._alike = Thread(), Alike()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
         self.makers, self.doubled = dict[str, Stack](), dict[str, dict[str, str]]()
         self.at_end: list[Callable[[], None]] = []

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterable
 from typing import Any
 
-from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from runtime_guard.hooks import family
+from runtime_guard.owners import parameters_of
 
 
 class Names:
@@ -50,16 +49,6 @@ class Names:
         return found
 
 
-def parameters_of(optimizer: Any) -> list[Tensor]:
-    """The tensors that an optimizer steps."""
-    return [
-        parameter
-        for group in getattr(optimizer, "param_groups", ())
-        for parameter in group["params"]
-        if isinstance(parameter, Tensor)
-    ]
-
-
 def inner(optimizer: Any) -> Any:
     """The optimizer that a framework's wrapper holds, over the same parameters; any other optimizer itself.
 
@@ -86,39 +75,6 @@ def delegates(optimizer: Any, method: str) -> bool:
     if not isinstance(optimizer, Optimizer) or inner(optimizer) is optimizer:
         return False
     return not getattr(type(optimizer), method).__module__.startswith("torch.")
-
-
-class Owners:
-    """Which optimizers step a tensor; remembered until an optimizer's groups change their size."""
-
-    def __init__(self) -> None:
-        self._ids: dict[int, tuple[tuple[int, ...], frozenset[int]]] = {}
-
-    def ids(self, optimizer: Any) -> frozenset[int]:
-        """The identities of the tensors that an optimizer steps."""
-        shape = tuple(len(group["params"]) for group in getattr(optimizer, "param_groups", ()))
-        known = self._ids.get(id(optimizer))
-        if known is None or known[0] != shape:
-            known = (shape, frozenset(map(id, parameters_of(optimizer))))
-            self._ids[id(optimizer)] = known
-        return known[1]
-
-    def owns_any(self, optimizer: Any, tensors: Iterable[Tensor]) -> bool:
-        """Whether an optimizer steps at least one of the tensors."""
-        ids = self.ids(optimizer)
-        return any(id(tensor) in ids for tensor in tensors)
-
-    def by_tensor(self, optimizers: Iterable[tuple[Any, str]]) -> dict[int, str]:
-        """The name of the optimizer of each tensor, by its identity; of those that several step, none."""
-        found: dict[int, str] = {}
-        for thing, name in optimizers:
-            for known in self.ids(thing):
-                found[known] = name if found.get(known, name) == name else ""
-        return {known: name for known, name in found.items() if name}
-
-    def forget(self, optimizer: Any) -> None:
-        """An object whose identity may belong to another one now."""
-        self._ids.pop(id(optimizer), None)
 
 
 class Early:

@@ -17,7 +17,7 @@ from torch.amp import GradScaler
 from torch.optim import Optimizer
 
 from amplint.protocol.checks import CHECKED
-from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.events import Kind
 from amplint.protocol.facts import Fact
 from amplint.protocol.precision import Precision
 from amplint.protocol.state import Moment
@@ -25,8 +25,9 @@ from amplint.protocol.values import with_changes
 from runtime_guard.crossing import missed
 from runtime_guard.hooks import Replaced
 from runtime_guard.loss_graph import SCALE
+from runtime_guard.owners import parameters_of
 from runtime_guard.recorder import Recorder, calling_frame
-from runtime_guard.roles import delegates, inner, parameters_of
+from runtime_guard.roles import delegates, inner
 from runtime_guard.scaled import MARK, carries, mark, metadata_of
 
 
@@ -45,17 +46,6 @@ class Calls:
             if inside["step"] and thread.closure is None:
                 return True
         return bool(inside["scaler.step"] or inside["unscale"] or inside["zero"] or inside["clip"])
-
-    def origin(self, name: str, optimizer: Any) -> dict[str, str]:
-        """`unfollowed` for gradients that are there, though no backward pass was seen to leave them."""
-        recorder = self._recorder
-        if any(recorder.course.expected(kind) is not None for kind in STEPS):
-            beat = recorder.course.script[recorder.course.at]
-            return {mark: told for mark, told in beat.detail.items() if mark == "unfollowed"}
-        if recorder.state.ledgers[name].window.micro_steps:
-            return {}
-        there = any(parameter.grad is not None for parameter in parameters_of(optimizer))
-        return {"unfollowed": "yes"} if there else {}
 
     def enter(self, what: str) -> str:
         """The token of a call that is entered."""
@@ -167,7 +157,9 @@ class Scaling(Calls):
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
         recorder.window(name, optimizer, reading)
         told = recorder.scaler(scaler)
-        detail = _closure(scaler, args, kwargs) | recorder.doubled.get(name, {}) | self.origin(name, optimizer)
+        detail = (
+            _closure(scaler, args, kwargs) | recorder.doubled.get(name, {}) | recorder.by_hand.origin(name, optimizer)
+        )
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
         parameters = Precision.UNKNOWN if fused else self._parameters(scaler, name, optimizer)
         recorder.feed(
@@ -285,7 +277,7 @@ class Stepping(Calls):
         parameters = recorder.precisions.of_parameters(name, optimizer)
         recorder.feed(
             Kind.STEP, optimizer=name, reading=reading, token=token, parameters=parameters,
-            detail=recorder.doubled.get(name, {}) | self.origin(name, optimizer),
+            detail=recorder.doubled.get(name, {}) | recorder.by_hand.origin(name, optimizer),
         )  # fmt: skip
 
     def _erased_by_itself(self, optimizer: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from runtime_guard.tally import Tally
@@ -20,6 +20,16 @@ def unfollowed(tally: Tally) -> list[str]:
         "nothing is known of their windows, weights and scale"
         for name, count in sorted(tally.unfollowed.items())
         if count > tally.followed[name]
+    ]
+
+
+def copies(tally: Tally, names: Iterable[str]) -> list[str]:
+    """A sentence for each optimizer that steps copies of what backward passes fill."""
+    return [
+        f"{_kind(tally, name)} steps copies of the model's parameters: what becomes of the gradients on their way into "
+        "the copies (a loss scale, a division, a clip) is not seen"
+        for name in names
+        if tally.followed[name]
     ]
 
 

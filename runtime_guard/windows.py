@@ -202,7 +202,8 @@ class Account:
 
     def close(self, skipped: bool) -> Waiting:
         """What is left to enter of the window that is over."""
-        self.lengths[len(self.window.steps)] += 1
+        if self.window.steps:  # a step on gradients of no backward pass ends no window
+            self.lengths[len(self.window.steps)] += 1
         self.skipped += skipped
         if self.reading is not None:
             self.closed.append((len(self.window.steps), self.reading))

@@ -11,7 +11,7 @@ from amplint.protocol.events import Site
 from runtime_guard import measured
 from runtime_guard.report.reached import reached
 from runtime_guard.report.terminal import confirmed
-from runtime_guard.unchecked import unfollowed, why_unchecked
+from runtime_guard.unchecked import copies, unfollowed, why_unchecked
 from runtime_guard.violations import Violation
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ def document(of: guard) -> dict[str, Any]:
     recorder, tally = of.recorder, of.recorder.tally
     recorder.ranks.look()
     off, loose = list(of.off), unfollowed(tally)
+    copied = copies(tally, [name for name, watch in recorder.watches.items() if watch.exchanged])
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
+    unmeasured = numbers.get("not_covered", ())
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
     counted = {
         "count": tally.windows,
@@ -48,7 +50,7 @@ def document(of: guard) -> dict[str, Any]:
         "scalers": numbers.get("scalers", []),
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
         "unfollowed": loose,
-        "not_covered": list(dict.fromkeys([*loose, *tally.not_covered, *numbers.get("not_covered", ()), *unheard])),
+        "not_covered": list(dict.fromkeys([*loose, *copied, *tally.not_covered, *unmeasured, *unheard])),
         "rules": of.rules,
         "files": reached(recorder.sites.code_of),
         "confirmed": confirmed(of, of.violations),

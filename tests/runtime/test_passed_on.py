@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from runtime_guard.kept import TELLS_SHAPES
 from tests.runtime.forked import run_module
 from tests.runtime.ranks import port
 
@@ -108,4 +109,4 @@ def test_what_a_function_makes_of_a_single_number_is_not_known(tmp_path, loss):
 @pytest.mark.parametrize(("divisor", "rules"), [("4", set()), ("1", {"missing-loss-division"})])
 def test_a_function_of_many_numbers_is_a_criterion(tmp_path, divisor, rules):
     codes, _ = run(tmp_path, PLAIN, "logits", f"Fused.apply(made, torch.randint(0, 3, (4,))) / {divisor}")
-    assert codes == rules
+    assert codes == (rules if TELLS_SHAPES else set())  # torch 2.4 does not say what a function in Python has taken

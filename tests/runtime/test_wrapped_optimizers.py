@@ -108,3 +108,75 @@ def test_an_optimizer_around_another_one_has_windows_of_its_own():
     assert report["violations"] == []
     named = {one["name"].partition("#")[0]: one["weight_sum"]["graph"] for one in report["optimizers"]}
     assert named["Slow"]["last"] == pytest.approx(1.0)
+
+
+class Masters:
+    """Steps copies of a model's parameters: one for each, or one flat tensor for all."""
+
+    def __init__(self, optimizer, flat):
+        self.optimizer, self.flat = optimizer, flat
+        self.given = optimizer.param_groups[0]["params"]
+        copies = [one.detach().clone().requires_grad_() for one in self.given]
+        self.masters = [nn.Parameter(torch.cat([one.detach().reshape(-1) for one in copies]))] if flat else copies
+        optimizer.param_groups[0]["params"] = self.masters
+
+    def step(self):
+        found = [one.grad for one in self.given]
+        found = [torch.cat([one.reshape(-1) for one in found])] if self.flat else [one.clone() for one in found]
+        for master, gradient in zip(self.masters, found, strict=True):
+            master.grad = gradient
+        self.optimizer.step()
+        with torch.no_grad():
+            parts = self.masters[0].split([one.numel() for one in self.given]) if self.flat else self.masters
+            for one, part in zip(self.given, parts, strict=True):
+                one.copy_(part.view_as(one))
+                one.grad = None
+
+
+WRAPPERS = {
+    "none": lambda optimizer: optimizer,
+    "gated": Gated,
+    "flat masters": partial(Masters, flat=True),
+    "masters": partial(Masters, flat=False),
+}
+
+
+@pytest.mark.parametrize(("steps", "wrong_from"), [(600, None), (5000, 4000)])
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_every_window_is_counted_for_as_long_as_the_run_lasts(name, steps, wrong_from):
+    """Also a mistake that begins late: from then on nothing is divided."""
+    model = nn.Linear(4, 3)
+    x, y = batch()
+    with guard(mode="record") as found:
+        optimizer = WRAPPERS[name](torch.optim.SGD(model.parameters(), lr=0.001))
+        for index in range(steps):
+            divisor = 1 if wrong_from is not None and index >= wrong_from else 4
+            (nn.functional.cross_entropy(model(x), y) / divisor).backward()
+            if index % 4 == 3:
+                optimizer.open = True
+                optimizer.step()
+                if hasattr(optimizer, "zero_grad"):
+                    optimizer.zero_grad()
+    report = found.report()
+    assert report["windows"]["micro_steps"] == {"4": steps // 4}
+    assert {one["code"] for one in report["violations"]} == ({"missing-loss-division"} if wrong_from else set())
+    told = [reason for reason in report["not_covered"] if "steps copies of the model's parameters" in reason]
+    assert bool(told) is ("masters" in name)
+    assert any(one["weight_sum"]["ledger"] for one in report["optimizers"]) is ("masters" not in name)
+
+
+def test_an_optimizer_that_is_given_another_model_is_followed_there():
+    """The first model lives on, as a teacher; the second has the same shapes."""
+    teacher, student = nn.Linear(4, 3), nn.Linear(4, 3)
+    x, y = batch()
+    with guard(mode="record") as found:
+        optimizer = torch.optim.SGD(teacher.parameters(), lr=0.001)
+        for index in range(160):
+            model = teacher if index < 80 else student
+            optimizer.param_groups[0]["params"] = list(model.parameters())
+            (nn.functional.cross_entropy(model(x), y) / 4).backward()
+            if index % 4 == 3:
+                optimizer.step()
+                optimizer.zero_grad()
+    report = found.report()
+    assert (report["windows"]["micro_steps"], report["violations"]) == ({"4": 40}, [])

@@ -1,6 +1,7 @@
 """The multiplier that was really applied, and who applied it."""
 
 import pytest
+import torch
 
 from tests.runtime.numbers.loops import TOTAL, WINDOW, Run, token_loss
 
@@ -50,3 +51,21 @@ def test_after_the_first_windows_the_ledger_follows_one_in_so_many():
     run = Run(right, windows=20)
     assert run.account.figures["multiplier_by_ledger"].count == 5  # four, and the seventeenth
     assert run.account.figures["weight_sum_by_graph"].count == 20
+
+
+def halved(model):
+    for parameter in model.parameters():
+        parameter.grad.mul_(0.5)
+
+
+def averaged_with_another(model):
+    for parameter in model.parameters():
+        parameter.grad.add_(torch.randn_like(parameter.grad)).div_(2)
+
+
+@pytest.mark.parametrize(("by_hand", "told"), [(halved, True), (averaged_with_another, False)])
+def test_only_what_multiplies_the_gradient_is_told_to_multiply_it(by_hand, told):
+    """An average with the gradients of another rank is no factor."""
+    run = Run(lambda logits, y: token_loss(logits, y) / WINDOW, by_hand=by_hand, windows=2)
+    assert ("code before the step multiplied the gradient by 0.500" in run.guard.summary()) is told
+    assert ("multiplied the gradient" in run.guard.summary()) is told

@@ -1,0 +1,117 @@
+"""Which tensors a backward pass fills for an optimizer.
+
+Those that it steps, as a rule. Where its groups were given copies instead (masters in full precision: Apex' amp at O2
+copy by copy, DeepSpeed 0.19 as one flat tensor for many), those that it was given before, for as long as they live: the
+copies are in no graph, and get their gradients by code. A graph that leads to what it steps proves the contrary.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+from torch import Tensor
+
+_Held = list[weakref.ref[Tensor]]
+
+
+def parameters_of(optimizer: Any) -> list[Tensor]:
+    """The tensors that an optimizer steps."""
+    return [
+        parameter
+        for group in getattr(optimizer, "param_groups", ())
+        for parameter in group["params"]
+        if isinstance(parameter, Tensor)
+    ]
+
+
+class Given:
+    """The tensors that optimizers were given first, held weakly."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, tuple[weakref.ref[Any], _Held]] = {}
+
+    def filled(self, optimizer: Any) -> list[Tensor]:
+        """The tensors that a backward pass fills for an optimizer."""
+        steps = parameters_of(optimizer)
+        first = self._first(optimizer)
+        if first is None:
+            return self._keep(optimizer, steps)
+        if len(first) == len(steps):
+            return [_other(held(), now) for held, now in zip(first, steps, strict=True)]
+        living = [tensor for held in first if (tensor := held()) is not None]
+        now = set(map(id, steps))
+        if living and not any(id(tensor) in now for tensor in living):
+            return living
+        return self._keep(optimizer, steps)
+
+    def exchanged(self, optimizer: Any) -> bool:
+        """Whether an optimizer steps other tensors than those that a backward pass fills for it."""
+        first, groups = self._first(optimizer), getattr(optimizer, "param_groups", ())
+        if first and groups and groups[0]["params"] and groups[-1]["params"]:
+            if first[0]() is groups[0]["params"][0] and first[-1]() is groups[-1]["params"][-1]:
+                return False  # the ends are as they were: asked often
+        return list(map(id, self.filled(optimizer))) != list(map(id, parameters_of(optimizer)))
+
+    def adopt(self, optimizer: Any) -> None:
+        """From now on what an optimizer steps is what it was given."""
+        self._keep(optimizer, parameters_of(optimizer))
+
+    def _first(self, optimizer: Any) -> _Held | None:
+        known = self._of.get(id(optimizer))
+        return known[1] if known is not None and known[0]() is optimizer else None
+
+    def _keep(self, optimizer: Any, tensors: list[Tensor]) -> list[Tensor]:
+        key = id(optimizer)
+        self._of[key] = weakref.ref(optimizer, lambda _: self._of.pop(key, None)), list(map(weakref.ref, tensors))
+        return tensors
+
+
+def _other(before: Tensor | None, now: Tensor) -> Tensor:
+    """Of two tensors at one place of an optimizer: the first, if the second may be a copy of it."""
+    return before if before is not None and before.shape == now.shape else now
+
+
+GIVEN = Given()
+"""What is known of the optimizers of this process."""
+
+
+class Owners:
+    """Which optimizers step a tensor; remembered until an optimizer's groups are others."""
+
+    def __init__(self) -> None:
+        self._ids: dict[int, tuple[tuple[int, ...], frozenset[int]]] = {}
+
+    def ids(self, optimizer: Any) -> frozenset[int]:
+        """The identities of the tensors that an optimizer steps, and of those of which they are copies."""
+        shape = _shape(optimizer)
+        known = self._ids.get(id(optimizer))
+        if known is None or known[0] != shape:
+            known = (shape, frozenset(map(id, (*parameters_of(optimizer), *GIVEN.filled(optimizer)))))
+            self._ids[id(optimizer)] = known
+        return known[1]
+
+    def owns_any(self, optimizer: Any, tensors: Iterable[Tensor]) -> bool:
+        """Whether an optimizer steps at least one of the tensors."""
+        ids = self.ids(optimizer)
+        return any(id(tensor) in ids for tensor in tensors)
+
+    def by_tensor(self, optimizers: Iterable[tuple[Any, str]]) -> dict[int, str]:
+        """The name of the optimizer of each tensor, by its identity; of those that several step, none."""
+        found: dict[int, str] = {}
+        for thing, name in optimizers:
+            for known in self.ids(thing):
+                found[known] = name if found.get(known, name) == name else ""
+        return {known: name for known, name in found.items() if name}
+
+    def forget(self, optimizer: Any) -> None:
+        """An object whose identity may belong to another one now."""
+        self._ids.pop(id(optimizer), None)
+
+
+def _shape(optimizer: Any) -> tuple[int, ...]:
+    """What changes with the groups of an optimizer: their sizes, and which tensors begin and end them."""
+    groups = [group["params"] for group in getattr(optimizer, "param_groups", ())]
+    ends = [id(group[at]) for group in groups if isinstance(group, list) and group for at in (0, -1)]
+    return (*map(len, groups), *ends)
