@@ -156,15 +156,24 @@ def _one(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
     schedule = _SCHEDULES.get(scope.qualified(value.func) or "") if isinstance(value, ir.Call) else None
     if not isinstance(value, ir.Call) or schedule is None or value.starred:
         return
-    for name, counts in _horizons(value, schedule, scope):
+    for name, counts, named in _horizons(value, schedule, scope):
         if interval == "epoch" and counts == "steps" and schedule.batches:
-            yield _fact(path, value, "per epoch", argument=name)
+            yield _fact(path, value, "per epoch", mild=named, argument=name)
         elif interval == "step" and counts == "epochs":
             yield _fact(path, value, "per step", argument=name)
 
 
-def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple[str, str]]:
-    """What the first horizon that is given counts, as far as the names in it leave no doubt."""
+_COUNTED = "estimated_stepping_batches"
+"""The updates of a whole run: `lightning/pytorch/trainer/trainer.py` of 2.6.6."""
+
+
+def _is_named(value: ir.Expr) -> bool:
+    """Whether nothing but the name of a setting says what a horizon counts."""
+    return isinstance(value, (ir.Name, ir.Attr)) and value.name != _COUNTED
+
+
+def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple[str, str, bool]]:
+    """What the first horizon that is given counts, as far as the names in it leave no doubt; whether it is one name."""
     given = dict(call.keywords)
     for name, position in schedule.horizons.items():
         value = given.get(name, call.args[position] if position < len(call.args) else None)
@@ -175,7 +184,7 @@ def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple
             return
         names = {*(_named(part) for part in walk(value)), *reads(value)} - {"", "self"}
         if name == "steps_per_epoch" or any(map(_STEPS.search, names)):
-            yield name, "steps"
+            yield name, "steps", name != "steps_per_epoch" and _is_named(value)
         elif _EPOCHS.match(last(value)):
-            yield name, "epochs"
+            yield name, "epochs", _is_named(value)
         return

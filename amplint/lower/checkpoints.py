@@ -6,14 +6,14 @@ handed it, a list of objects, attributes by name) makes the file one of which no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from amplint.dialects import GOVERNS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.names import binds, last, walk
+from amplint.lower.names import binds, calls, children, last, walk
 from amplint.lower.project import function_of
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
@@ -28,7 +28,7 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     out."""
     nodes = [node for statement in body for node in walk(statement)]
     scalers = _scalers(nodes)
-    if not scalers or not _stepped(nodes, scalers) or _kept_elsewhere(nodes, scalers):
+    if not scalers or not _stepped(nodes, scalers) or _kept_elsewhere(nodes, scalers) or _renewed(body, scalers):
         return
     mentioned = {node.name for node in nodes if isinstance(node, ir.Attr) and last(node.owner) in scalers}
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
@@ -82,6 +82,22 @@ def _aliases(node: object, known: set[str]) -> set[str]:
 
 def _stepped(nodes: list[object], scalers: set[str]) -> bool:
     return any(_calls(nodes, "step", lambda owner: owner in scalers))
+
+
+def _renewed(body: Iterable[ir.Stmt], scalers: set[str]) -> bool:
+    """Whether a scaler is made anew in the loop around the one that steps it: there is no state to be resumed."""
+    made: list[tuple[int, ...]] = []
+    stepped: list[tuple[int, ...]] = []
+    waiting: list[tuple[object, tuple[int, ...]]] = [(node, ()) for node in body]
+    while waiting:
+        node, loops = waiting.pop()
+        if isinstance(node, ir.Assign) and binds(node.target) & scalers and "GradScaler" in calls(node.value):
+            made.append(loops)
+        if isinstance(node, ir.Call) and any(_calls([node], "step", lambda owner: owner in scalers)):
+            stepped.append(loops)
+        inner = (*loops, id(node)) if isinstance(node, (ir.For, ir.While)) else loops
+        waiting += [(child, () if isinstance(node, ir.Function) else inner) for child in children(node)]
+    return bool(made) and all(place and any(one[:-1] == place for one in stepped) for place in made)
 
 
 def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:

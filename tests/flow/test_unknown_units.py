@@ -41,3 +41,31 @@ UPDATES = (
 def test_only_a_unit_that_is_known_makes_an_error(made, severity):
     told = findings_of(TRAINING.format(made=made), "example.py")
     assert [found.severity for found in told if found.code == "scheduler-per-micro-step"] == [severity]
+
+
+LIGHTNING = """\
+import lightning as L
+from transformers import get_linear_schedule_with_warmup
+
+
+class Model(L.LightningModule):
+    def training_step(self, batch, index):
+        return self.net(batch).mean()
+
+    def configure_optimizers(self):
+        optimizer = self.make_optimizer()
+        total = {total}
+        return [optimizer], [get_linear_schedule_with_warmup(optimizer, 10, total)]
+"""
+BY_NAME = ("self.hparams.lr_training_steps", "self.total_steps")
+COMPUTED = ("self.trainer.estimated_stepping_batches", "self.hparams.epochs * len(self.train_dataloader())")
+
+
+@pytest.mark.parametrize(
+    ("total", "severity"),
+    [*((total, Severity.WARNING) for total in BY_NAME), *((total, Severity.ERROR) for total in COMPUTED)],
+)
+def test_the_name_of_a_setting_makes_no_error(total, severity):
+    (found,) = findings_of(LIGHTNING.format(total=total), "example.py")
+    assert found.code == "batch-scheduler-per-epoch"
+    assert found.severity is severity
