@@ -27,6 +27,8 @@ _SAYS = frozenset(
     }
 )
 """A file that names one of these says itself who normalizes."""
+_OLDER = "evaluation_strategy"
+"""An argument of older releases: 4.41 announces that 4.46, the first that hands over the count, takes it no more."""
 _WINDOWS = frozenset({"gradient_accumulation_steps", "current_gradient_accumulation_steps"})
 _PLAIN = frozenset({"override"})
 _DRIVERS = frozenset({"training_step", *TRAINER_LOOP.own})
@@ -58,6 +60,7 @@ class Overrides:
         self.nodes = nodes
         self.says = bool(_SAYS & {*map(_named, nodes), *(name for node in nodes for name in _keywords(node))})
         self.alone = any(_window_of_one(node) for node in nodes)
+        self.older = any(_OLDER in _keywords(node) for node in nodes)
 
     def of(self, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
         """What the `compute_loss` of a class does with the count, if the class is a trainer."""
@@ -73,7 +76,7 @@ class Overrides:
         settled = usual is Normalization.SETTLED or self.says or _divides(lineage) or self._of_plain_models(lineage)
         if said == "ignored" and settled:
             said = "settled"
-        mild = said == "ignored" and (usual is Normalization.MODEL or self.alone)
+        mild = self.older or (said == "ignored" and (usual is Normalization.MODEL or self.alone))
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
 
     def _steps_itself(self, lineage: Lineage) -> bool:

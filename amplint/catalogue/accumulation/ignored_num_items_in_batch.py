@@ -71,7 +71,8 @@ from amplint.protocol.facts import Fact
 from amplint.protocol.state import Moment
 
 _MISSING = {
-    "why": "has no place for `num_items_in_batch`, which the trainer hands over: a TypeError at the first step",
+    "why": "has no place for `num_items_in_batch`, which the trainer of transformers 4.46 and later hands over: a "
+    "TypeError at the first step",
     "remedy": "take `num_items_in_batch=None`, and normalize by it or pass it on to `super().compute_loss`",
 }
 _IGNORED = {
