@@ -34,7 +34,7 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
     """Notes what enters the rates of a schedule, unless its class has an argument that says when it is over."""
     if "argument" in made.said or "unit" in made.said:
         return
-    found = {text_of(value): (text, value) for text, value in _entering(run, made, instance)}
+    found = {(type(value), text_of(value)): (text, value) for text, value in _entering(run, made, instance)}
     if any(isinstance(value, Length) or arithmetic.window_of(run, value) is not None for _, value in found.values()):
         made.said["unit"] = MICRO_BATCHES  # what it does with the window is not asked
         return
