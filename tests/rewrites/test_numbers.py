@@ -9,7 +9,7 @@ from tests.rewrites.running import numbers, same
 from tests.rewrites.table import REWRITES, rewritten
 from tests.rewrites.writing import read
 
-SHARE = 0.01
+SHARE = 0.003
 PAGES = sorted((ROOT / "tests" / "cases").glob("*.md"))
 
 
