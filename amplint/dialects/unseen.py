@@ -25,5 +25,8 @@ def only_runs(name: str) -> bool:
 
 
 def hides(name: str) -> bool:
-    """Whether a function is called like a part of the training step, and not like one who only tells of it."""
-    return _HIDES(name) and not _READS(name)
+    """Whether a function is called like a part of the training step, and not like one who only tells of it.
+
+    What is called `clip` and no more may clip anything.
+    """
+    return (_HIDES(name) or name in ("clip", "clip_")) and not _READS(name)

@@ -14,6 +14,7 @@ from amplint.catalogue.examples import examples
 
 CASES = Path(__file__).parents[1] / "cases"
 NUMBER = re.compile(r"(?<![\w.+])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w|-[a-z])")
+VERSION = re.compile(r"(?<=transformers )\d+\.\d+")
 CONSTANTS = {65536.0, 100.0}
 """The scale that a scaler begins with (torch 2.13, `GradScaler.__init__`), and what losses ignore (`ignore_index`)."""
 
@@ -25,6 +26,7 @@ def numbers(text):
 def invented(source, said, template=""):
     """The numbers of a text that neither the source nor the rule's own words contain."""
     code = re.sub(r"#.*", "", source)
+    said = VERSION.sub("", said)
     return numbers(said) - numbers(code) - numbers(template) - CONSTANTS - {1.0}
 
 
