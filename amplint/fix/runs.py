@@ -170,7 +170,7 @@ class _Change:
     def keeps(self, before: _Told, after: _Told) -> bool:
         if (before.ends and not after.ends) or after.lost - before.lost:
             return False
-        untouched = _ALWAYS_KEPT if self.anything else _OF_A_STEP - self.named
+        untouched = _ALWAYS_KEPT if self.anything else _OF_A_STEP - self.named - self._along(before)
         if before.said(untouched) != after.said(untouched) or not self._syncs(before, after):
             return False
         had, has = ({happened for _, happened in told.steps} for told in (before, after))
@@ -180,6 +180,11 @@ class _Change:
             return False
         names = stepped if self.once_per is STEPS else {""}
         return all(self._keeps_around(before, after, name) for name in names)
+
+    def _along(self, before: _Told) -> frozenset[Kind]:
+        """What else happens in the calls that are moved: a framework's clip unscales first."""
+        calls = {event.site for event, _ in before.steps if event.kind in self.moved}
+        return frozenset(event.kind for event, _ in before.steps if event.site in calls) - STEPS - _ALWAYS_KEPT
 
     def _syncs(self, before: _Told, after: _Told) -> bool:
         """Whether the backward passes reduce over the ranks as they did; where the gate is another one, the last ones
