@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import isclose
 
 from amplint.catalogue.amounts import divided_alone, divisor_words
+from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
@@ -27,9 +28,10 @@ def by_hand(moment: Moment) -> bool:
 
 def crossed_by_hand(moment: Moment) -> bool:
     """Whether the step, or the update before it, is the user's own; what a framework does is its own affair. An update
-    of another scaler, whose loss has only passed through on its way, does not matter to this one."""
+    of another scaler, whose loss has only passed through on its way, does not matter to this one; nor does a scale that
+    is set by hand, which is meant to be another one."""
     update = moment.last.get(Kind.UPDATE)
-    if update is None or update.scaler != moment.event.scaler:
+    if update is None or update.scaler != moment.event.scaler or BY_HAND in update.detail:
         return False
     return by_hand(moment) or "through" not in update.detail
 

@@ -66,6 +66,13 @@ from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.catalogue.through import perhaps_scaled
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
+from amplint.protocol.state import Moment
+
+
+def _never_unscaled(moment: Moment) -> bool:
+    """Whether nothing has unscaled: what an unscaled loss was added to is told at that loss where something has."""
+    return Kind.UNSCALE not in moment.last and below_the_scale(moment)
+
 
 RULE = Rule(
     tier=Tier.ERROR,
@@ -74,7 +81,7 @@ RULE = Rule(
     advice="call `scaler.unscale_(optimizer)` before clipping{or_else}",
     when=(
         Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1), also=below_the_scale),
-        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=below_the_scale),
+        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=_never_unscaled),
         Condition(Kind.CLIP, micro_steps=at_least(1), also=within_a_scale),
         Condition(Kind.DIVIDE, clipped=True, micro_steps=at_least(1), also=takes_out_a_scale),
     ),

@@ -87,6 +87,6 @@ RULE = Rule(
         ),
     ),
     because=((Kind.BACKWARD, "the gradients that it is added to are made here"),),
-    hides=("unscaled-backward", "step-bypasses-scaler", "clip-before-unscale"),
+    hides=("unscaled-backward", "step-bypasses-scaler"),
     undecided=scale_in_doubt,
 )
