@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from amplint.execution import arithmetic, horizon
-from amplint.execution.run import MAX_ITERATIONS, WINDOW, Run
+from amplint.execution.run import LONGEST, MAX_ITERATIONS, WINDOW, Run
 from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
@@ -111,7 +111,7 @@ def text_of_bound(node: ir.Expr) -> str:
 def _trips(run: Run, node: ir.For, stream: Stream) -> int:
     """How often a `for` runs."""
     if stream.length is not None:
-        if _is_window(run, node, stream):
+        if _is_window(run, node, stream) or _is_long(node, stream):
             run.model.learn_length(stream.length)
         if node.shape.nested and not stream.batches:
             return min(stream.length, EPOCHS)
@@ -121,6 +121,12 @@ def _trips(run: Run, node: ir.For, stream: Stream) -> int:
     if _is_window(run, node, stream) and (stream.window or stream.bound is not None):
         return WINDOW
     return _sampled(run, node.shape)
+
+
+def _is_long(node: ir.For, stream: Stream) -> bool:
+    """Whether a loop that leaves the step to what follows counts to more than can be played."""
+    waits = node.shape.backward and not (node.shape.steps or node.shape.nested or stream.batches)
+    return waits and stream.length is not None and stream.length > LONGEST
 
 
 def _sampled(run: Run, shape: ir.Shape) -> int:
