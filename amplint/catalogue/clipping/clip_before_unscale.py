@@ -69,9 +69,11 @@ from amplint.protocol.ledger import Grads
 from amplint.protocol.state import Moment
 
 
-def _never_unscaled(moment: Moment) -> bool:
-    """Whether nothing has unscaled: what an unscaled loss was added to is told at that loss where something has."""
-    return Kind.UNSCALE not in moment.last and below_the_scale(moment)
+def _of_no_second_loss(moment: Moment) -> bool:
+    """Whether it is not a second loss, without the scale, that mixes gradients which something unscales: that is told
+    at this loss. Over several micro-steps it is the unscaling of each."""
+    mixed_at_once = Kind.UNSCALE in moment.last and moment.ledger.window.micro_steps == 1
+    return not mixed_at_once and below_the_scale(moment)
 
 
 RULE = Rule(
@@ -81,7 +83,7 @@ RULE = Rule(
     advice="call `scaler.unscale_(optimizer)` before clipping{or_else}",
     when=(
         Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1), also=below_the_scale),
-        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=_never_unscaled),
+        Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=_of_no_second_loss),
         Condition(Kind.CLIP, micro_steps=at_least(1), also=within_a_scale),
         Condition(Kind.DIVIDE, clipped=True, micro_steps=at_least(1), also=takes_out_a_scale),
     ),
