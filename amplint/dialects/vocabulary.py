@@ -114,6 +114,13 @@ DEFERRING = "no_sync nosync grad_sync gradient_sync grads_sync gradients_sync sk
 SKIPPING = "skip skips skipped overflow overflowed overflows finite success successful was_run"
 FINITE = "finite isfinite is_finite nan isnan inf isinf infs nans allclose"
 
+VERSION = "version torch pytorch loose parse is get has min current installed"
+"""What a question for the version of the library consists of: `LooseVersion`, `TORCH_VERSION`."""
+RELEASE = """torch_0 torch_1 torch_2 torch_3 torch_v torch_ge torch_gt torch_le torch_lt torch_less torch_great
+    torch_greater torch_at_least torch_before torch_since pytorch_0 pytorch_1 pytorch_2 pytorch_v pytorch_ge
+    pytorch_gt pytorch_le pytorch_lt pytorch_less pytorch_great pytorch_greater pytorch_at_least"""
+"""What a flag is called that says which release of torch there is: `TORCH_2_4`, `is_torch_ge_2`."""
+
 _GLUED: Mapping[str, tuple[str, ...]] = {
     "gradscaler": ("grad", "scaler"),
     "lossscaler": ("loss", "scaler"),

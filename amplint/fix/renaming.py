@@ -1,7 +1,7 @@
 """Public names that have moved to another module: their imports and every call, in the whole file at once.
 
 All or nothing: where a name is used in a way that the new one does not allow without more (handed on without a call,
-bound again, imported in a `try`), nothing is renamed.
+bound again, imported in a `try`, used where an exception is handled), nothing is renamed.
 """
 
 from __future__ import annotations
@@ -151,6 +151,8 @@ def _attribute(code: Code, action: Rename, names: _Names, node: cst.Attribute) -
 def _use(code: Code, renamed: Renamed, node: cst.BaseExpression) -> Iterator[Change]:
     """The arguments of a call; a decorator becomes one, an annotation or a test of a class needs nothing."""
     above = code.parents[node]
+    if any(isinstance(one, cst.ExceptHandler) for one in code.above(node)):
+        raise _Unclear
     if isinstance(above, cst.Call) and above.func is node:
         yield from _arguments(code, renamed, above)
     elif isinstance(above, cst.Decorator) and not renamed.positions:

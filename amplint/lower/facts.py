@@ -13,31 +13,39 @@ from amplint.lower.automatic import overrides_of
 from amplint.lower.custom_functions import FUNCTION, unprepared
 from amplint.lower.halves import Half, Halves
 from amplint.lower.kept import kept
-from amplint.lower.names import children, last, reads, walk
+from amplint.lower.names import children, last, walk
 from amplint.lower.overrides import Overrides
+from amplint.lower.releases import ALL, OLD, alternative, asks_for_amp, asks_for_release, attempts, newer
 from amplint.lower.replicas import replicas_called, replicated
 from amplint.lower.scopes import Scope, names_in
 from amplint.protocol.events import Site
 from amplint.protocol.facts import Fact, Public
 
-_VERSION = re.compile(
-    r"(?i)^((loose|parse_)?version|__version__|\w*torch\w*version\w*|(is_)?(py)?torch_?(v?\d|ge|gt|le|lt|great|less)\w*)$"
-)
 _SCHEDULES = re.compile(r"torch\.optim\.lr_scheduler\.[A-Z]|transformers\.(optimization\.)?get_\w*schedule")
 _NOBODY: frozenset[str] = frozenset()
-_ALL = frozenset({"*"})
 _CLASS_TESTS = frozenset({"isinstance", "issubclass"})
 
 
 def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     """The calls and other mentions of public names in a module, in the order of the text."""
     scope = Scope.of_module(body)
-    found = list(_Reader(path, body, scope).suite(body, _Around(scope)))
+    reader = _Reader(path, body, scope)
+    found = _for_several(list(reader.suite(body, _Around(scope))), reader)
     stays = kept(body, {_span(fact) for fact in found if _SCHEDULES.match(fact.called)})
     for fact in found:
         reads, trains = stays.get(_span(fact), (None, False))
         yield replace(fact, reads=reads, trains=trains) if reads is not None else fact
     yield from _meetings(path, body, scope)
+
+
+def _for_several(facts: list[Fact], reader: _Reader) -> list[Fact]:
+    """Facts, of which all that are of the old module are chosen where one is: the file is for several releases."""
+    several = reader.several or any(fact.chosen and _is_old(fact) for fact in facts)
+    return [replace(fact, chosen=True) if several and _is_old(fact) else fact for fact in facts]
+
+
+def _is_old(fact: Fact) -> bool:
+    return fact.called.startswith(f"{OLD}.")
 
 
 def _meetings(path: str, body: tuple[ir.Stmt, ...], scope: Scope) -> Iterator[Fact]:
@@ -72,17 +80,24 @@ class _Around:
 
 
 class _Reader:
-    """Reads the facts of one module, from the outside in."""
+    """Reads the facts of one module, from the outside in.
+
+    `several`: the module asks for something of mixed precision that a release of torch may lack.
+    """
 
     def __init__(self, path: str, body: tuple[ir.Stmt, ...], scope: Scope) -> None:
         self.path, self.body, self.replicated = path, body, replicated(body, scope)
+        self.several = False
         self.overrides, self.unprepared = Overrides(path, body), unprepared(body, scope)
 
     def suite(self, nodes: Iterable[object], around: _Around) -> Iterator[Fact]:
-        for node in nodes:
-            yield from self.of(node, around)
+        every = tuple(nodes)
+        for at, node in enumerate(every):
             if isinstance(node, ir.If) and node.body and isinstance(node.body[-1], (ir.Return, ir.Leave)):
-                around = around.beside(_alternative(node.test, node.body, around.scope))
+                yield from self.of(node, around.beside(newer(every[at + 1 :], around.scope)))
+                around = around.beside(alternative(node.test, node.body, around.scope))
+            else:
+                yield from self.of(node, around)
 
     def of(self, node: object, around: _Around) -> Iterator[Fact]:
         """The facts of one statement or expression."""
@@ -100,7 +115,7 @@ class _Reader:
 
     def klass(self, node: ir.Class, around: _Around) -> Iterator[Fact]:
         yield from self.suite((*node.decorators, *node.bases), around)
-        if not around.elsewhere & _ALL:
+        if not around.elsewhere & ALL:
             yield from self.overrides.of(node, around.scope)
             yield from overrides_of(self.path, self.body, node, around.scope)
         if id(node) in self.unprepared:
@@ -117,19 +132,21 @@ class _Reader:
         yield from self.of(node.element, around.within(around.scope.inside((), names_in(node.target))))
 
     def branch(self, node: ir.If, around: _Around) -> Iterator[Fact]:
+        self.several |= asks_for_release(node.test, around.scope) and bool(newer(node.body + node.orelse, around.scope))
         yield from self.of(node.test, around)
-        yield from self.suite(node.body, around.beside(_alternative(node.test, node.orelse, around.scope)))
-        yield from self.suite(node.orelse, around.beside(_alternative(node.test, node.body, around.scope)))
+        yield from self.suite(node.body, around.beside(alternative(node.test, node.orelse, around.scope)))
+        yield from self.suite(node.orelse, around.beside(alternative(node.test, node.body, around.scope)))
 
     def choice(self, node: ir.Choice, around: _Around) -> Iterator[Fact]:
         yield from self.of(node.test, around)
-        yield from self.of(node.yes, around.beside(_alternative(node.test, (node.no,), around.scope)))
-        yield from self.of(node.no, around.beside(_alternative(node.test, (node.yes,), around.scope)))
+        yield from self.of(node.yes, around.beside(alternative(node.test, (node.no,), around.scope)))
+        yield from self.of(node.no, around.beside(alternative(node.test, (node.yes,), around.scope)))
 
     def attempt(self, node: ir.Try, around: _Around) -> Iterator[Fact]:
+        self.several |= attempts(node, around.scope)
         handled = tuple(child for handler in node.handlers for child in handler)
-        yield from self.suite(node.body, around.beside(_newer(handled, around.scope)))
-        yield from self.suite(handled, around.beside(_newer(node.body, around.scope)))
+        yield from self.suite(node.body, around.beside(newer(handled, around.scope)))
+        yield from self.suite(handled, around.beside(newer(node.body, around.scope)))
         yield from self.suite((*node.orelse, *node.final), around)
 
     def effect(self, node: ir.Do, around: _Around) -> Iterator[Fact]:
@@ -170,6 +187,7 @@ class _Reader:
 
     def call(self, node: ir.Call, around: _Around, used: str = "used") -> Iterator[Fact]:
         called = around.scope.qualified(node.func)
+        self.several |= asks_for_amp(node, around.scope)
         if called is None:
             yield from self.of(node.func, around)
         else:
@@ -196,7 +214,7 @@ class _Reader:
         used: str,
         whole: bool,
     ) -> Fact:
-        chosen = bool(around.elsewhere & {"*", called.rpartition(".")[2]}) or around.scope.falls_back(name)
+        chosen = bool(around.elsewhere & {*ALL, called.rpartition(".")[2]}) or around.scope.falls_back(name)
         return Fact(called, Site(self.path, *node.at), arguments, used, whole, chosen)
 
 
@@ -236,25 +254,6 @@ def _switch(node: ir.Expr) -> object:
     parts = node.items if isinstance(node, ir.Mapping) else ()
     said = (value for key, value in parts if isinstance(key, ir.Const) and key.value == "enabled")
     return _literal(next(said, node))
-
-
-def _alternative(test: ir.Expr, other: Iterable[object], scope: Scope) -> frozenset[str]:
-    """What a branch is the alternative to: everything if a version decides, else what the other branch renews."""
-    return _ALL if _asks_for_version(test, scope) else _newer(other, scope)
-
-
-def _asks_for_version(test: ir.Expr, scope: Scope) -> bool:
-    """Whether a test is about the version of the library, or about what it has: `hasattr(torch, "amp")`."""
-    asked = (part for part in walk(test) if isinstance(part, ir.Call) and last(part.func) == "hasattr" and part.args)
-    has = any((scope.qualified(part.args[0]) or "").startswith("torch") for part in asked)
-    return has or any(map(_VERSION.match, reads(test)))
-
-
-def _newer(nodes: Iterable[object], scope: Scope) -> frozenset[str]:
-    """The short names of what some code takes from `torch.amp`."""
-    named = (part for node in nodes for part in walk(node) if isinstance(part, ir.Attr))
-    found = (scope.qualified(part) for part in named)
-    return frozenset(name.rpartition(".")[2] for name in found if name is not None and name.startswith("torch.amp."))
 
 
 def _known(node: ir.Expr, scope: Scope) -> object:
