@@ -129,7 +129,7 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Bound):
         return methods.call(run, func, args, keywords, at)
     if isinstance(func, Partial):
-        return invoke(run, func.function, [*func.args, *args], {**dict(func.keywords), **keywords}, at)
+        return invoke(run, func.function, [*func.args, *args], func.given(keywords), at)
     if isinstance(func, Criterion):
         return symbols.loss_of(run, func, [*args, *keywords.values()], at)
     if isinstance(func, Symbol):
@@ -267,7 +267,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
         elif param.name in keywords:
             value = _present(param, _passed_on(run, keywords[param.name], at))
             scope.names[param.name] = counting.counted(run.model, value, param.name)
-        elif param.default is not None:
+        elif param.default is not None and not isinstance(keywords, Incomplete):
             scope.names[param.name] = evaluate(run, function.scope, param.default)
         else:
             scope.names[param.name] = Symbol(param.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from amplint.execution.values import Value
+from amplint.execution.values import Incomplete, Value
 from amplint.flow import program as ir
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
@@ -34,6 +34,13 @@ class Partial:
     function: Value
     args: tuple[Value, ...]
     keywords: tuple[tuple[str, Value], ...]
+    whole: bool = True
+    """Whether no others were given that are not known."""
+
+    def given(self, more: dict[str, Value]) -> dict[str, Value]:
+        """All keyword arguments of a call that gives some more."""
+        every = {**dict(self.keywords), **more}
+        return every if self.whole and not isinstance(more, Incomplete) else Incomplete(every)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from amplint.execution.values import (
     Function,
     Gathered,
     Gradient,
+    Incomplete,
     Loss,
     Method,
     Optimizer,
@@ -289,7 +290,7 @@ def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if args and isinstance(args[0], (Class, Function, Method, Public)):
-        return Partial(args[0], tuple(args[1:]), tuple(keywords.items()))
+        return Partial(args[0], tuple(args[1:]), tuple(keywords.items()), not isinstance(keywords, Incomplete))
     return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
 
 

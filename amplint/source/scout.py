@@ -159,7 +159,7 @@ def blanks(
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
-    rates = {id(method) for one in schedules(tree) for method in one.body}
+    rates = {id(method) for one in schedules(tree) for method in one.body} | constructors_of_criteria(tree)
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
@@ -185,6 +185,29 @@ def schedules(tree: ast.Module) -> list[ast.ClassDef]:
     while more := {node.name for node in classes if not derived.isdisjoint(map(_last, node.bases))} - derived:
         derived |= more
     return [node for node in classes if not derived.isdisjoint(map(_last, node.bases))]
+
+
+MAX_ROWS_OF_CONSTRUCTOR = 40
+"""Rows of the constructor of a criterion; that of a model is longer, and says nothing of a loss."""
+
+
+def constructors_of_criteria(tree: ast.Module) -> set[int]:
+    """The constructors, by identity, that keep what an object returns a loss with: it is called with two things or
+    more, as a criterion is with an output and a target."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+            called = methods.get("__call__", methods.get("forward"))
+            made = methods.get("__init__")
+            if called and made and len(called.args.args) > 2 and _length(made) <= MAX_ROWS_OF_CONSTRUCTOR:
+                found.add(id(made))
+    return found
+
+
+def _length(node: ast.FunctionDef) -> int:
+    first, last = _rows(node)
+    return last - first
 
 
 def _last(node: ast.expr) -> str:
