@@ -81,11 +81,21 @@ class Frameworks:
         said = self._said(place, frames)
         if not said and (library := next((name for name in map(self._package, frames) if name), None)):
             said = {"through": library}  # what a library back-propagates is not torch's backward, called by the user
-        division = next(filter(None, map(self._division, frames)), None)
+        divisions = list(filter(None, map(self._division, frames)))
+        division = divisions[0] if divisions else None
+        if self._undivided(frames, divisions):
+            said = {**said, "undivided": "yes"}
         maker = next(filter(None, map(self._maker, frames)), None) if place in self.looped else None
         if maker is None:
             return Brought(place, said, division)
         return Brought(self._moved_to(place, maker[1]), {**said, maker[0]: "the user's"}, division)
+
+    def _undivided(self, frames: list[FrameType], divisions: list[Division]) -> bool:
+        """Whether no framework that a loss goes through divides it: by configuration, or because none ever does."""
+        if divisions:
+            return all(division.length == 1 for division in divisions)
+        known = list(filter(None, map(self._known, frames)))
+        return bool(known) and all(dialect.leaves_division for dialect, _ in known)
 
     def surrounds(self, place: Place) -> bool:
         """Whether a framework's training loop has called the user's code, perhaps in an autocast region of its own."""

@@ -11,7 +11,7 @@ from math import isclose
 
 from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import Kind
+from amplint.protocol.events import Event, Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
@@ -63,11 +63,16 @@ def divided_by_both(moment: Moment) -> bool:
     """Whether the losses of a window, back-propagated by a framework, are divided by the window twice."""
     window, backward = moment.ledger.window, moment.last.get(Kind.BACKWARD)
     count = window.micro_steps
-    if count < 2 or window.late or backward is None or "through" not in backward.detail:
+    if count < 2 or window.late or backward is None or not _may_divide(backward):
         return False
     if count == 2:  # 1/2 may be meant, as the weight of a loss; two divisors are seen in a run alone
         return _seen_twice(moment)
     return any(weight is not None and isclose(weight, 1 / count, rel_tol=1e-6) for weight in totals(window))
+
+
+def _may_divide(backward: Event) -> bool:
+    """Whether a framework back-propagates, and is not known to take the loss as it is."""
+    return "through" in backward.detail and "undivided" not in backward.detail
 
 
 def _seen_twice(moment: Moment) -> bool:

@@ -129,3 +129,8 @@ class Dialect:
     spelling: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[Kind, str] = field(default_factory=dict)
     live: Live | None = None
+
+    @property
+    def leaves_division(self) -> bool:
+        """Whether the user divides a loss in every way of training that the framework has."""
+        return bool(self.accounts) and all(account.divides[0] == "you" for account in self.accounts)

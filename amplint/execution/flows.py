@@ -104,7 +104,8 @@ def applied(run: Run, value: Value, optimizer: Optimizer, share: int | Fraction,
 def _of(optimizer: Optimizer, event: Event, share: int | Fraction) -> Event:
     """An event as one of an optimizer; a loss divided by the share."""
     weight = event.weight / share if event.kind is Kind.BACKWARD and event.weight is not None else event.weight
-    return with_changes(event, optimizer=optimizer.key, weight=weight)
+    detail = event.detail if share == 1 else {name: text for name, text in event.detail.items() if name != "undivided"}
+    return with_changes(event, optimizer=optimizer.key, weight=weight, detail=detail)
 
 
 def _flows(value: Value) -> Iterator[Flow]:

@@ -282,6 +282,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
     detail |= ignored.told(run, loss)
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
+    detail |= {"undivided": "yes"} if run.in_library and not trail.shared else {}
     run.emit(
         Kind.BACKWARD,
         at,

@@ -106,7 +106,8 @@ class Trail:
 
     `divided`, `scaled`: where a divided, a scaled copy was made; `scaled_used`: a scaled copy was back-propagated.
     `born`: its micro-step. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails of its terms.
-    `kept`: where losses of several micro-steps were added up in it. `forward`: its precision.
+    `kept`: where losses of several micro-steps were added up in it. `forward`: its precision. `shared`: a library has
+    divided it.
     """
 
     backed: bool = False
@@ -119,6 +120,7 @@ class Trail:
     kept: frozenset[ir.Span] = frozenset()
     forward: Precision = Precision.UNKNOWN
     reach: frozenset[tuple[str, str]] = frozenset()
+    shared: bool = False
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ def _share(run: Run, node: ir.Expr) -> str | None:
 
 def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, node: ir.Binary) -> Loss:
     """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
+    loss.trail.shared = loss.trail.shared or (run.in_library and factor != 1)
     if not factor or (isinstance(other, Symbol) and other.governed):
         return _by_symbol(loss, text_of(other))
     if factor > 1:

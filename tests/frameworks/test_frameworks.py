@@ -69,6 +69,19 @@ ACCELERATE = {
         (("double-loss-division", "accelerator.backward(loss)"),),
         0.5,
     ),
+    "divided_twice_by_hand": Case(
+        "accelerate_loop",
+        (
+            ("gradient_accumulation_steps=4, ", ""),
+            ("for x, y in loader:\n        with accelerator.accumulate(model):", "for i, (x, y) in enumerate(loader):\n"
+             "        if True:"),
+            ("cross_entropy(model(x), y)", "cross_entropy(model(x), y) / 4 / 4"),
+            ("            if accelerator.sync_gradients:\n", "            if i % 4 != 3:\n                continue\n"
+             "            if True:\n"),
+        ),
+        (("wrong-loss-divisor", "accelerator.backward(loss)"),),
+        0.25,
+    ),
     "raw_backward": wrong(
         "accelerate_loop",
         ("accelerator.backward(loss)", "loss.backward()"),
@@ -161,6 +174,9 @@ LIGHTNING = {
         ),
     ),
     "fabric_right": Case("fabric_loop"),
+    "fabric_divided_twice": wrong(
+        "fabric_loop", (" / N", " / N / N"), "wrong-loss-divisor", "fabric.backward(loss)", 0.25
+    ),
     "fabric_undivided": wrong(
         "fabric_loop", (" / N", ""), "missing-loss-division", "fabric.backward(loss)", 4.0
     ),
