@@ -103,7 +103,7 @@ def _same_step(moment: Moment) -> bool:
 def _divided_alone(moment: Moment) -> bool:
     window = moment.ledger.window
     backward = moment.last.get(Kind.BACKWARD)
-    if backward is None or "divisor" not in backward.detail or backward.detail.get("guarded"):
+    if backward is None or "divisor" not in backward.detail or "continued" in backward.detail:
         return False
     return window.longest == 1 and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
 

@@ -70,7 +70,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
     from amplint.execution import weights
 
-    left, right = (_as_loss(node.op, _as_symbol(value)) for value in (left, right))
+    left, right = (_as_loss(node.op, as_symbol(value)) for value in (left, right))
     if isinstance(left, Loss) or isinstance(right, Loss):
         return weights.with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
@@ -89,7 +89,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     return _symbolic(run, node, left, right)
 
 
-def _as_symbol(value: Value) -> Value:
+def as_symbol(value: Value) -> Value:
     """A public name that is computed with is a number that is set elsewhere."""
     return Symbol(value.name.rpartition(".")[2]) if isinstance(value, Public) else value
 

@@ -25,6 +25,7 @@ from amplint.execution import (
     reach,
     returned,
     symbols,
+    totals,
 )
 from amplint.execution.blocks import Yielded
 from amplint.execution.contexts import Partial
@@ -85,7 +86,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
         known = isinstance(func, Class) and of_library(func)
         keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
-    return invoke(run, func, args, keywords, node.at)
+    return totals.begun(run, invoke(run, func, args, keywords, node.at))
 
 
 _PLAIN = (ir.Name, ir.Attr)

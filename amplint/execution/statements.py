@@ -82,8 +82,7 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         _forget(run, target)
     if isinstance(target, (ir.Name, ir.Attr)):
         value = _as_loss(run, value, target.name)
-    if isinstance(value, Loss) and value.trail.born is None:
-        value.trail.born = run.tick
+    totals.begun(run, value)
     if isinstance(target, ir.Name):
         scope.bind(target.name, named(run.model, value, target.name))
     elif isinstance(target, ir.Attr):
@@ -170,7 +169,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     if isinstance(node.target, ir.Attr) and (gradient := _gradient(run, scope, node.target)) is not None:
         methods.change_gradient(run, gradient, node.op, value, node.at)
         return None
-    before = evaluate(run, scope, node.target)
+    before = arithmetic.as_symbol(evaluate(run, scope, node.target))
     counts_down = (
         node.op == "-" and arithmetic.window_of(run, before) is not None and before.text != spelled(node.target)
     )

@@ -11,11 +11,17 @@ from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
 
 
+def begun(run: Run, value: Value) -> Value:
+    """A value; a loss is one of the micro-step in which it is first met, whatever holds it later."""
+    if isinstance(value, Loss) and value.trail.born is None:
+        value.trail.born = run.tick
+    return value
+
+
 def joined(run: Run, left: Loss, right: Loss) -> Trail:
     """The trail of a sum: of losses of one micro-step the first one's, of several a trail of its own."""
     for loss in (left, right):
-        if loss.trail.born is None:
-            loss.trail.born = run.tick
+        begun(run, loss)
     first = left.trail
     first.reach |= right.trail.reach
     terms = tuple(dict.fromkeys((*_parts(first), *(_parts(right.trail) if right.attached else ()))))

@@ -77,10 +77,9 @@ class Incomplete(dict[Value, Value]):
 
 @dataclass(frozen=True)
 class Gated:
-    """A truth that says whether this micro-step is the boundary of a window.
+    """A truth that says whether this micro-step is the boundary of a window; `counter`: how its counter is spelled.
 
     `site`: the call that passed it on. `restarts`: its counter is an index over the batches; `assumed`: from where?
-    `counter`: how it is spelled.
     """
 
     value: bool
@@ -106,8 +105,8 @@ class Trail:
 
     `divided`, `scaled`: where a divided, a scaled copy was made; `scaled_used`: a scaled copy was back-propagated.
     `born`: its micro-step. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails of its terms.
-    `kept`: where losses of several micro-steps were added up in it. `forward`: its precision. `shared`: a library has
-    divided it.
+    `kept`: where losses of several micro-steps were added up in it. `continued`: added to what may hold some already.
+    `shared`: a library has divided it.
     """
 
     backed: bool = False
@@ -118,6 +117,7 @@ class Trail:
     passed: bool = False
     terms: tuple[Trail, ...] = ()
     kept: frozenset[ir.Span] = frozenset()
+    continued: bool = False
     forward: Precision = Precision.UNKNOWN
     reach: frozenset[tuple[str, str]] = frozenset()
     shared: bool = False

@@ -13,6 +13,7 @@ from amplint.execution.run import Run
 from amplint.execution.totals import joined
 from amplint.execution.values import (
     Loss,
+    Origin,
     Symbol,
     Value,
     text_of,
@@ -40,6 +41,7 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     assert isinstance(loss, Loss)
     if op in ("+", "-"):
         loss.trail.reach |= reach.of([other])
+        loss.trail.continued |= isinstance(other, Symbol) and other.origin is Origin.RUN
         return added(run, loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
     factor = number(run, other)
     loss.trail.reach = penalties.divided(op, loss.trail.reach, other)
