@@ -38,8 +38,7 @@ class Symbol:
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
     counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
-    `half`: a tensor that float16 autocast has made. `present`: handed over where None would be the default.
-    `endless`: what is drawn from it never comes to an end.
+    `half`: made by float16 autocast. `present`: handed over where None is the default. `endless`: drawn from for ever.
     """
 
     text: str
@@ -103,10 +102,9 @@ class Condition:
 class Trail:
     """What has happened to a loss and everything derived from it.
 
-    `divided`, `scaled`: where a divided, a scaled copy was made; `scaled_used`: a scaled copy was back-propagated.
+    `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided.
     `born`: its micro-step. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails of its terms.
     `kept`: where losses of several micro-steps were added up in it. `continued`: added to what may hold some already.
-    `shared`: a library has divided it.
     """
 
     backed: bool = False
