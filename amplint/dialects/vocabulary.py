@@ -88,6 +88,10 @@ HIDDEN = """backward backwards backprop backpropagate zero_grad zerograd step st
 
 TAKING = "step steps stepping optimize optimise optimized apply applied update hook hooks callback callbacks"
 GRADIENTS = "grad grads gradient gradients"
+BESIDE_GRADIENTS = """no_grad zero_grad enable_grad set_grad requires_grad scaler scale accum accumulate accumulation
+    acc checkpoint checkpointing penalty sync"""
+"""Words of what speaks of gradients, and reads none of those that a model has."""
+GOING_BACK = "backward backwards backprop backpropagate"
 CLIPPING = """clip clips clipping clipper grad grads gradient gradients norm norms optim optimizer optimizers engine
     trainer accelerator fabric scaler self torch utils amp"""
 KEEPING = """reduce reduced gather gathered all_reduce all_gather reduce_mean mean average avg averaged sync synced

@@ -181,6 +181,14 @@ class Code:
         """Whether a node is another one or stands in it."""
         return node is outer or any(one is outer for one in self.above(node))
 
+    def exclude(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """Whether two nodes stand in different branches of an `if`."""
+        for above in self.above(one):
+            if isinstance(above, cst.If) and above.orelse is not None and self.inside(other, above):
+                sides = [self.inside(node, above.orelse) for node in (one, other)]
+                return sides[0] != sides[1]
+        return False
+
 
 def in_order(changes: list[Change]) -> list[Change]:
     """Changes by place; those of one place stay in the order in which they are meant."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, product
+from itertools import islice, product, takewhile
 from typing import Any
 
 import libcst as cst
@@ -28,12 +28,13 @@ from amplint.fix.code import Change, Code, Statement, every
 from amplint.fix.gates import count_from_one
 from amplint.fix.moving import move
 from amplint.fix.placing import beside, conditional, last_alike
+from amplint.fix.reading import read_later
 from amplint.fix.regions import end_region
 from amplint.fix.renaming import rename
 from amplint.fix.runs import Run
 from amplint.fix.sentences import read, written
 from amplint.fix.stage import Stage
-from amplint.protocol.events import Kind, Site
+from amplint.protocol.events import Event, Kind, Site
 
 Changes = list[Change]
 MOST_TRIED = 6  # ways of one remedy; each costs an analysis
@@ -79,26 +80,48 @@ def _insert(stage: Stage, action: Insert) -> Iterator[Changes]:
     shared = [node for one in (backward,) if one is not None and (node := stage.node(one)) is not None]
     if event is None:
         return
-    lifted = stage.anchor(event, shared, twins=bool(action.after))
     node = stage.node(event)
     here = stage.code.statement(node) if node is not None else None
-    for anchor in dict.fromkeys((lifted, here)):
+    anchors = [stage.anchor(event, shared, twins=bool(action.after)), here]
+    if action.what is Kind.ZERO_GRAD and action.before:
+        anchors = [
+            _first_of_turn(stage, event)
+        ]  # what goes back twice for one step, or in either branch, does so behind
+    for anchor in dict.fromkeys(anchors):
         if anchor is None:
             continue
         last = last_alike(stage, event.kind, anchor) if action.after else anchor
+        if action.what is Kind.ZERO_GRAD and action.after and read_later(stage, last):
+            continue
         sentence = written(action.what, stage.names(last))
         lines = _under_its_condition(stage, action.what, last, sentence) if sentence is not None else []
         if lines and not _said_already(stage, last, lines[-1].strip()):
             yield [beside(stage, last, lines, bool(action.before))]
 
 
+def _first_of_turn(stage: Stage, event: Event) -> Statement | None:
+    """The statement in the body of the step's loop that is the first to do what an event does, or holds it."""
+    step = stage.event((Kind.SCALER_STEP, Kind.STEP))
+    stepping = stage.node(step) if step is not None else None
+    loop = _nearest_loop(stage.code, stepping) if stepping is not None else None
+    nodes = [found for one in stage.scene.events if one.kind is event.kind and (found := stage.node(one)) is not None]
+    inside = [one for one in nodes if loop is not None and stage.code.inside(one, loop)]
+    if not inside:
+        return None
+    first = min(inside, key=lambda one: stage.code.span(one)[0])
+    around = takewhile(lambda one: one is not loop, (first, *stage.code.above(first)))
+    return [one for one in around if isinstance(one, Statement)][-1]
+
+
 def _said_already(stage: Stage, anchor: Statement, sentence: str) -> bool:
-    """Whether the loop of a statement says it already, under another condition: somebody has thought of it."""
+    """Whether the loop of a statement says it already, under another condition: somebody has thought of it. What is
+    said in another branch is not."""
     code = stage.code
     loop = _nearest_loop(code, anchor)
     return loop is not None and any(
         isinstance(one, cst.Call) and code.source(one) == sentence and _nearest_loop(code, one) is loop
         for one in every(loop)
+        if not code.exclude(one, anchor)
     )
 
 

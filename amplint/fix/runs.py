@@ -2,8 +2,9 @@
 
 The runs of the program before and after are laid side by side, each with the same choices. What a remedy does not name
 happens as it did, in the same order, and as much of it is followed. What it moves still happens, in every run and
-around every step that had it; what it takes away has to happen without it, too. A remedy that changes the gate, or
-calls another library, may change how often things happen, but nothing may stop.
+around every step that had it; what it takes away has to happen without it, too. No gradients are erased that somebody
+has yet to step with. A remedy that changes the gate, or calls another library, may change how often things happen, but
+nothing may stop.
 """
 
 from __future__ import annotations
@@ -102,6 +103,14 @@ class _Told:
                 yield latest
             latest = event.sync if event.kind is Kind.BACKWARD else latest
 
+    def erasures(self) -> Counter[str]:
+        """How often gradients are erased that nobody has stepped with, for each optimizer that is zeroed."""
+        found, waiting = Counter[str](), False
+        for event, (kind, name) in self.steps:
+            found.update([name] if waiting and kind is Kind.ZERO_GRAD else [])
+            waiting = event.kind is Kind.BACKWARD or (waiting and event.kind not in STEPS)
+        return found
+
     def gaps(self, ends: frozenset[Kind], name: str) -> list[frozenset[Happened]]:
         """What happens before, between and after the events of some kinds that an optimizer has."""
         found: list[set[Happened]] = [set()]
@@ -168,7 +177,7 @@ class _Change:
         return _Change(named, moved, removed, once_per, anything, any(isinstance(one, Unwrap) for one in way))
 
     def keeps(self, before: _Told, after: _Told) -> bool:
-        if (before.ends and not after.ends) or after.lost - before.lost:
+        if (before.ends and not after.ends) or after.lost - before.lost or after.erasures() - before.erasures():
             return False
         untouched = _ALWAYS_KEPT if self.anything else _OF_A_STEP - self.named - self._along(before)
         if before.said(untouched) != after.said(untouched) or not self._syncs(before, after):

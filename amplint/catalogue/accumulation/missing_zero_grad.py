@@ -44,8 +44,9 @@ several optimizers each one needs its own. Lowering the learning rate only delay
 
 ## Fix
 
-Safe: zeroes right after the step. No right program steps again and again on the sum of all gradients so far. The
-numbers of a run that was tuned with the mistake in it change.
+Safe: zeroes right after the step, or before the backward where the gradients are read after the step. No right program
+steps again and again on the sum of all gradients so far. The numbers of a run that was tuned with the mistake in it
+change.
 
 ## Source
 
@@ -72,7 +73,8 @@ RULE = Rule(
     because=((Kind.STEP, "the step leaves the gradients as they are"),),
     words=erasure_words,
     remedy=safe(
-        "zero the gradients after the step",
+        "zero the gradients once per step",
         Insert(Kind.ZERO_GRAD, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),
+        Insert(Kind.ZERO_GRAD, before=(Kind.BACKWARD,)),
     ),
 )
