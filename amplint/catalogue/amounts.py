@@ -36,10 +36,16 @@ def undivided(moment: Moment) -> bool:
     Without a gate nothing says that the micro-steps are meant to be one batch.
     """
     window = moment.ledger.window
-    if window.micro_steps < 2 or (moment.event.gate is None and window.gate is None):
+    count = window.micro_steps * _added(moment)
+    if count < 2 or (moment.event.gate is None and window.gate is None and window.micro_steps == count):
         return False
-    count = window.micro_steps
     return any(weight is not None and isclose(weight, count, rel_tol=1e-6) for weight in totals(window))
+
+
+def _added(moment: Moment) -> int:
+    """Of how many micro-steps the last loss that was back-propagated is the sum."""
+    backward = moment.last.get(Kind.BACKWARD)
+    return int(backward.detail.get("added", "1")) if backward is not None else 1
 
 
 def weight_in_doubt(moment: Moment) -> bool:
@@ -67,7 +73,8 @@ def hardly_felt(moment: Moment) -> bool:
 
 def window_words(moment: Moment) -> dict[str, str]:
     """How a message spells the window's length, and what too large a gradient does under this optimizer."""
-    length = length_of(moment)
+    backward = moment.last.get(Kind.BACKWARD)
+    length = (backward.detail.get("added_over") if backward is not None else None) or length_of(moment)
     if hardly_felt(moment):
         consequence = (
             f" ({moment.ledger.algorithm} hides it as long as nothing is clipped or decayed with the gradient)"

@@ -102,7 +102,7 @@ def part_of_output(run: Run, output: Symbol, name: str) -> Value:
     found = places.held(run, output, name)
     if found is not None or not output.forward:
         return found
-    trail = Trail(born=run.tick, forward=output.ran, reach=output.reach)
+    trail = Trail(born=run.born, forward=output.ran, reach=output.reach)
     return Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
 
 

@@ -120,6 +120,8 @@ def _trips(run: Run, node: ir.For, stream: Stream) -> int:
         run.model.learn_window(text_of(stream.bound))
     if _is_window(run, node, stream) and (stream.window or stream.bound is not None):
         return WINDOW
+    if _adds_up(run, node, stream):
+        return WINDOW
     return _sampled(run, node.shape)
 
 
@@ -151,6 +153,13 @@ def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
     return text_of(bound) in run.model.windows or arithmetic.window_of(run, bound) is not None or run.in_batches > 0
 
 
+def _adds_up(run: Run, node: ir.For, stream: Stream | None) -> bool:
+    """Whether a loop goes through a window and leaves its backward to what follows: it may add the losses up."""
+    if stream is None or stream.bound is None or node.shape.backward:
+        return False
+    return arithmetic.window_of(run, stream.bound) is not None
+
+
 def _iterate(
     run: Run,
     scope: Scope,
@@ -163,13 +172,15 @@ def _iterate(
     from amplint.execution.statements import execute
 
     batches = node.shape.backward and not node.shape.nested
-    depth, made = len(run.gates), len(run.optimizers)
+    depth, made, turn = len(run.gates), len(run.optimizers), run.turn
+    adds_up = isinstance(node, ir.For) and _adds_up(run, node, stream)
     run.in_batches += batches
     run.loops.append(node.shape)
     try:
         for index in range(trips):
             if not begin(index):
                 return None
+            run.turn = index if adds_up else turn
             run.last_batch = index == trips - 1 if batches else run.last_batch
             run.passed_over = run.passed_over and not (batches and index == 0)
             before = tuple(run.passed)
@@ -186,6 +197,7 @@ def _iterate(
         return None
     finally:
         run.loops.pop()
+        run.turn, run.added_over = turn, text_of(stream.bound) if adds_up and stream is not None else run.added_over
         run.in_batches -= batches
 
 

@@ -262,7 +262,7 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
     if name == "mean" and owner.raw:
         return with_changes(owner, weight=Fraction(1), raw=False)
     if name == "detach_":
-        owner.trail.passed, owner.trail.born = False, -1
+        owner.trail.passed, owner.trail.born = False, (-1, 0)
     if name in _SAME_LOSS:
         return owner
     return with_changes(owner, weight=None)
@@ -271,12 +271,13 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
 def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     """The backward of a loss."""
     trail = loss.trail
+    detail = totals.added(run, loss)
     loss = totals.summed(loss)
     trail.backed = True
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
-    detail = {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
+    detail |= {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
     detail |= ranks.averaged(run, loss) | ranks.counted(run, loss)
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}

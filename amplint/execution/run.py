@@ -147,6 +147,8 @@ class Run:
     annotations: dict[int, str | None] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
     tick: int = 0
+    turn: int = 0
+    added_over: str = ""
     last_batch: bool = False
     in_batches: int = 0
     sometimes: int = 0
@@ -233,6 +235,11 @@ class Run:
     def path(self) -> str:
         """The path of the file that the code that runs stands in."""
         return self.program.path if self.here is None else self.here.path
+
+    @property
+    def born(self) -> tuple[int, int]:
+        """The micro-step that a loss is made in now, and the turn of a loop that only adds losses up."""
+        return self.tick, self.turn
 
     @property
     def in_library(self) -> bool:

@@ -40,7 +40,7 @@ def partly(args: list[Value], keywords: dict[str, Value]) -> bool:
 def sum_of(run: Run, values: list[Value]) -> Loss:
     """The sum of a tensor that is computed now."""
     trail = precision.trail_of(run, values)
-    trail.born = run.tick
+    trail.born = run.born
     return Loss(Fraction(1), trail=trail, summed=True)
 
 

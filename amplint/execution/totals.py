@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from amplint.execution import mappings
+from amplint.execution import arithmetic, mappings
 from amplint.execution.run import Run
-from amplint.execution.values import Loss, Scope, Trail, Value
+from amplint.execution.values import Loss, Scope, Symbol, Trail, Value
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
@@ -14,7 +14,7 @@ from amplint.protocol.values import with_changes
 def begun(run: Run, value: Value) -> Value:
     """A value; a loss is one of the micro-step in which it is first met, whatever holds it later."""
     if isinstance(value, Loss) and value.trail.born is None:
-        value.trail.born = run.tick
+        value.trail.born = run.born
     return value
 
 
@@ -45,11 +45,16 @@ def kept(run: Run, target: ir.Expr, value: Value, at: ir.Span) -> None:
 
 
 def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:
-    held = sum(trail.passed and trail.born != run.tick for trail in value.trail.terms)
+    held = sum(trail.passed and _earlier(run, trail) for trail in value.trail.terms)
     if not held:
         return
     value.trail.kept |= {at}
     _tell(run, target, held, at)
+
+
+def _earlier(run: Run, trail: Trail) -> bool:
+    """Whether a loss is of another micro-step than the present one."""
+    return trail.born is None or trail.born[0] != run.tick
 
 
 def _tell(run: Run, target: ir.Expr, held: int, at: ir.Span, empties: bool = False) -> None:
@@ -66,7 +71,9 @@ def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
 
     values = evaluate(run, scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
     losses = [one for one in values if isinstance(one, Loss) and one.attached] if isinstance(values, list) else []
-    held = sum(any(part.passed and part.born not in (run.tick, -1) for part in _parts(loss.trail)) for loss in losses)
+    held = sum(
+        any(part.passed and part.born != (-1, 0) and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses
+    )
     if held and not run.without_graph:
         _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
 
@@ -85,6 +92,17 @@ def _bounded(run: Run, target: ir.Expr) -> bool:
         target = target.owner
     inside = run.loops[-1:] if run.loops and run.loops[-1].steps else run.loops[-2:]
     return not isinstance(target, ir.Name) or any(target.name in shape.anew for shape in inside)
+
+
+def added(run: Run, loss: Loss) -> dict[str, str]:
+    """Of how many micro-steps a loss is the sum that is back-propagated at once, and over which window."""
+    births = {part.born for part in _parts(loss.trail)}
+    gate = run.gates[-1].length if run.gates else None
+    ticks = {born[0] for born in births if born is not None}
+    over = run.added_over if len(ticks) == 1 else gate
+    if len(births) < 2 or not over or arithmetic.window_of(run, Symbol(over)) is None:
+        return {}
+    return {"added": str(len(births)), "added_over": over}
 
 
 def summed(loss: Loss) -> Loss:

@@ -103,7 +103,8 @@ class Trail:
     """What has happened to a loss and everything derived from it.
 
     `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided.
-    `born`: its micro-step. `passed`: it, or a sum with it, was back-propagated. `terms`: the trails of its terms.
+    `born`: its micro-step, and the turn of a loop that only adds up. `passed`: it, or a sum with it, was
+    back-propagated. `terms`: the trails of its terms.
     `kept`: where losses of several micro-steps were added up in it. `continued`: added to what may hold some already.
     """
 
@@ -111,7 +112,7 @@ class Trail:
     divided: ir.Span | None = None
     scaled: ir.Span | None = None
     scaled_used: bool = False
-    born: int | None = None
+    born: tuple[int, int] | None = None
     passed: bool = False
     terms: tuple[Trail, ...] = ()
     kept: frozenset[ir.Span] = frozenset()

@@ -85,7 +85,8 @@ def _is_mean(loss: Loss) -> bool:
 
 def _averaged(run: Run, op: str, left: Loss, right: Loss) -> Loss:
     """A sum divided by what was summed up of the same batch (the tokens that count, say): a mean over the batch."""
-    mean = op == "/" and left.summed and right.summed and right.trail.born == run.tick
+    own = right.trail.born is not None and right.trail.born[0] == run.tick
+    mean = op == "/" and left.summed and right.summed and own
     return with_changes(left, summed=False) if mean else Loss(None, trail=left.trail)
 
 
