@@ -54,7 +54,7 @@ def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:
 
 def _earlier(run: Run, trail: Trail) -> bool:
     """Whether a loss is of another micro-step than the present one."""
-    return trail.born is None or trail.born[0] != run.tick
+    return trail.born is None or trail.born[0] not in (run.tick, -1)
 
 
 def _tell(run: Run, target: ir.Expr, held: int, at: ir.Span, empties: bool = False) -> None:
@@ -71,9 +71,7 @@ def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
 
     values = evaluate(run, scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
     losses = [one for one in values if isinstance(one, Loss) and one.attached] if isinstance(values, list) else []
-    held = sum(
-        any(part.passed and part.born != (-1, 0) and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses
-    )
+    held = sum(any(part.passed and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses)
     if held and not run.without_graph:
         _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
 
