@@ -103,9 +103,8 @@ class Trail:
     """What has happened to a loss and everything derived from it.
 
     `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided.
-    `born`: its micro-step, and the turn of a loop that only adds up. `passed`: it, or a sum with it, was
-    back-propagated. `terms`: the trails of its terms. `kept`: where losses of several micro-steps were added up in it.
-    `continued`: added to what may hold some already.
+    `born`: its micro-step and turn of adding up. `passed`: it, or a sum with it, was back-propagated. `terms`: the
+    trails of its terms. `kept`: where it added up several micro-steps. `continued`: what may hold some already.
     """
 
     backed: bool = False
