@@ -159,7 +159,7 @@ def blanks(
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
-    rates = {id(method) for one in schedules(tree) for method in one.body} | constructors_of_criteria(tree)
+    rates = {id(method) for one in schedules(tree) for method in one.body} | constructors(tree, lines)
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
@@ -187,22 +187,29 @@ def schedules(tree: ast.Module) -> list[ast.ClassDef]:
     return [node for node in classes if not derived.isdisjoint(map(_last, node.bases))]
 
 
-MAX_ROWS_OF_CONSTRUCTOR = 40
+_MAX_ROWS = 40
 """Rows of the constructor of a criterion; that of a model is longer, and says nothing of a loss."""
 
 
-def constructors_of_criteria(tree: ast.Module) -> set[int]:
-    """The constructors, by identity, that keep what an object returns a loss with: it is called with two things or
-    more, as a criterion is with an output and a target."""
+def constructors(tree: ast.Module, lines: list[str]) -> set[int]:
+    """The constructors, by identity, that say what an object trains with, whatever they call it: those of classes that
+    go back, clip or step, and those of criteria."""
     found: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-            called = methods.get("__call__", methods.get("forward"))
-            made = methods.get("__init__")
-            if called and made and len(called.args.args) > 2 and _length(made) <= MAX_ROWS_OF_CONSTRUCTOR:
+        body = node.body if isinstance(node, ast.ClassDef) else ()
+        methods = {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
+        made = methods.get("__init__")
+        if made is not None:
+            acts = any(_ACTS.search("".join(lines[slice(*_rows(one))])) for one in methods.values())
+            if acts or (_is_criterion(methods) and _length(made) <= _MAX_ROWS):
                 found.add(id(made))
     return found
+
+
+def _is_criterion(methods: dict[str, ast.FunctionDef]) -> bool:
+    """Whether an object is called with two things or more, as a criterion is with an output and a target."""
+    called = methods.get("__call__", methods.get("forward"))
+    return called is not None and len(called.args.args) > 2
 
 
 def _length(node: ast.FunctionDef) -> int:
