@@ -181,6 +181,8 @@ def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainde
         return None
     run.model.learn_length(int(length))
     length = run.model.sized(length)
+    if not isinstance(node.right, ir.Const):
+        run.model.moduli.add(spelled(node.right))
     if isinstance(left, Symbol):
         run.model.learn_counter(left.text)
     counter = number(run, left)

@@ -51,12 +51,14 @@ class Model:
 
     `literals`: the lengths of windows that are too long to be played as they are. Each is played as a symbol would be,
     and keeps its spelling.
+    `moduli`: how numbers are written that gates take a counter modulo, whatever they are called.
     `tail`: how many batches are left over of an epoch after its last whole window; fewer than WINDOW.
     """
 
     windows: set[str] = field(default_factory=set)
     literals: set[int] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
+    moduli: set[str] = field(default_factory=set)
     longest: int = WINDOW
     tail: int = 1
     assigned: dict[int, dict[str, ir.Expr]] = field(default_factory=dict)

@@ -72,9 +72,9 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
             run.emit(Kind.LOSS_DIVIDED, node.at)
     result = loss.times(1 / Fraction(factor), "")
     window = window_of(run, other) or (other if isinstance(other, Length) else None)
-    if window is not None:
-        return with_changes(result, divisor=window.name, over=None)
     text = spelled(node.right)
+    if window is not None or text in run.model.moduli:
+        return with_changes(result, divisor=window.name if window is not None else text, over=None)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
     return with_changes(result, over=text) if epoch else result
 
