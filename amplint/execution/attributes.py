@@ -115,7 +115,8 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
     governed = owner.governed or owner.name in _FRAMEWORKS
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in _KEEPS_DTYPE, reach.kept(owner, name)
-    return Symbol(text, owner.origin, forward=owner.forward, governed=governed, ran=owner.ran, half=half, reach=through)
+    like = (owner.forward, governed)
+    return Symbol(text, owner.origin, 0, *like, ran=owner.ran, half=half, reach=through, given=owner.given)
 
 
 def write(run: Run, owner: Value, name: str, value: Value) -> None:

@@ -92,7 +92,9 @@ def _made(run: Run, role: str, symbol: Symbol) -> Value:
     if role == "scaler":
         return Scaler(symbol.text)
     unread = UNREAD in run.program.usage.get(symbol.name, ())
-    return Scheduler(symbol.text, said={"unread": "yes"} if unread else {})
+    drives = play(run, symbol.given, "optimizer")
+    said = {"unread": "yes"} if unread else {}
+    return Scheduler(symbol.text, drives if isinstance(drives, Optimizer) else None, said=said)
 
 
 def role_of(run: Run, symbol: Symbol) -> str | None:
@@ -134,3 +136,9 @@ def played_by(run: Run, value: Value) -> str | None:
     if isinstance(value, Optimizer):
         return "optimizer"
     return role_of(run, value) if isinstance(value, Symbol) else None
+
+
+def is_an_optimizer(run: Run, value: Value) -> bool:
+    """Whether a value is an optimizer, not a setting that is called like one: `config.optimizer`."""
+    setting = isinstance(value, Symbol) and "." in value.text.partition("(")[0].removeprefix("self.")
+    return played_by(run, value) == "optimizer" and not setting

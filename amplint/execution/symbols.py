@@ -227,7 +227,9 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     through = reach.of([func, *(values if roles.is_loss_name(func.name) else ())])  # others may only look at it
     ran = precision.of_call(run, func)
     text = f"{func.text}({inner})"
-    made = Symbol(text, origin, governed=func.governed, ran=ran, half=func.half, reach=through)
+    optimizers = [value for value in values if roles.is_an_optimizer(run, value)]
+    given = optimizers[0] if len(optimizers) == 1 and not run.program.libraries else None  # what wraps which is theirs
+    made = Symbol(text, origin, governed=func.governed, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
 
 

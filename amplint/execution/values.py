@@ -39,6 +39,7 @@ class Symbol:
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
     counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
     `half`: made by float16 autocast. `present`: handed over where None is the default. `endless`: drawn from for ever.
+    `given`: the optimizer that the call was given which has made it.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Symbol:
     half: bool = field(default=False, compare=False)
     present: bool = field(default=False, compare=False)
     endless: bool = field(default=False, compare=False)
+    given: Value = field(default=None, compare=False)
 
     @property
     def name(self) -> str:

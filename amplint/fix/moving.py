@@ -10,6 +10,7 @@ import libcst as cst
 from amplint.catalogue.remedy import Move
 from amplint.fix import layout
 from amplint.fix.code import Change, Code, Statement, every
+from amplint.fix.pairs import steps_its_own
 from amplint.fix.placing import beside, conditional, last_alike
 from amplint.fix.reading import read_later
 from amplint.fix.stage import Stage
@@ -83,6 +84,8 @@ def _moved(stage: Stage, action: Move, moved: list[Statement]) -> Iterator[Chang
         return
     if any(all(other in moved for other in stage.code.block(one)) for one in moved):
         return  # nothing would be left of its block, or of its loop
+    if not all(steps_its_own(stage, one, anchor) for one in alone for anchor in anchors):
+        return
     if action.what is Kind.ZERO_GRAD and action.after and any(read_later(stage, anchor) for anchor in anchors):
         return
     taken = [one for statement in moved if (one := layout.removed(stage.code, statement)) is not None]
