@@ -65,6 +65,8 @@ def divided_by_both(moment: Moment) -> bool:
     count = window.micro_steps
     if count < 2 or window.late or backward is None or not _may_divide(backward):
         return False
+    if "twice" in backward.detail:
+        return True
     if count == 2:  # 1/2 may be meant, as the weight of a loss; two divisors are seen in a run alone
         return _seen_twice(moment)
     return any(weight is not None and isclose(weight, 1 / count, rel_tol=1e-6) for weight in totals(window))

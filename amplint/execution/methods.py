@@ -284,7 +284,8 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     detail |= ignored.told(run, loss)
     detail |= {"continued": "yes"} if trail.continued else {}
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
-    detail |= {"undivided": "yes"} if run.in_library and not trail.shared else {}
+    detail |= {"undivided": "yes"} if run.in_library and trail.shared is None else {}
+    detail |= {"twice": trail.shared} if trail.shared else {}
     run.emit(
         Kind.BACKWARD,
         at,
@@ -299,7 +300,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     )
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:
         run.emit(Kind.DISCARD, trail.scaled)
-    if loss.weight == 1 and not loss.summed and trail.divided is not None:
+    if loss.weight == 1 and not (loss.summed or loss.divisor) and trail.divided is not None:
         run.emit(Kind.LOSS_DIVIDED, trail.divided)
 
 

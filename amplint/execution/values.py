@@ -104,9 +104,9 @@ class Condition:
 class Trail:
     """What has happened to a loss and everything derived from it.
 
-    `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided.
-    `born`: its micro-step and turn of adding up. `passed`: it, or a sum with it, was back-propagated. `terms`: the
-    trails of its terms. `kept`: where it added up several micro-steps. `continued`: what may hold some already.
+    `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided
+    (by what the user did, too). `born`: its micro-step and turn of adding up. `passed`: it or a sum with it went back.
+    `terms`: trails of terms. `kept`: where it added up several micro-steps. `continued`: what may hold some already.
     """
 
     backed: bool = False
@@ -120,7 +120,7 @@ class Trail:
     continued: bool = False
     forward: Precision = Precision.UNKNOWN
     reach: frozenset[tuple[str, str]] = frozenset()
-    shared: bool = False
+    shared: str | None = None
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,9 @@ def _share(run: Run, node: ir.Expr) -> str | None:
 
 def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, node: ir.Binary) -> Loss:
     """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
-    loss.trail.shared = loss.trail.shared or (run.in_library and factor != 1)
+    window = window_of(run, other) or (other if isinstance(other, Length) else None)
+    if run.in_library and factor != 1 and loss.trail.shared is None:
+        loss.trail.shared = loss.divisor if window is not None and window.name == loss.divisor else ""
     if not factor or (isinstance(other, Symbol) and other.governed):
         return _by_symbol(loss, text_of(other))
     if factor > 1:
@@ -71,7 +73,6 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
         if loss.trail.backed:
             run.emit(Kind.LOSS_DIVIDED, node.at)
     result = loss.times(1 / Fraction(factor), "")
-    window = window_of(run, other) or (other if isinstance(other, Length) else None)
     text = spelled(node.right)
     if window is not None or text in run.model.moduli:
         return with_changes(result, divisor=window.name if window is not None else text, over=None)
