@@ -153,9 +153,24 @@ def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Valu
     for part in opaque if op == "or" else ():
         run.decide(text_of(part), part.origin, default=False)  # what is asked besides the window is an exception
         run.model.learn_no_tail()  # the last batch, for all that is known
+    if op == "or":
+        unknown = [run.last_batch if _is_last(run, part) else part for part in unknown]
     known = [gated] if not any(part is gated for part in unknown) else []
     value = arithmetic.truth(run, Condition(op, (*known, *unknown)))
     return with_changes(gated, value=value, assumed=gated.assumed or bool(opaque))
+
+
+def _is_last(run: Run, value: Value) -> bool:
+    """Whether a counter has come up to a bound that is set elsewhere: beside a gate, that of the last batch."""
+    if not isinstance(value, Condition) or value.op not in _REACHED or not run.in_batches:
+        return False
+    written = list(zip(value.parts, value.texts, strict=True))
+    (counter, text), (bound, _) = written if value.op in (">", ">=") else written[::-1]
+    settled = isinstance(bound, Symbol) and bound.origin is Origin.RUN
+    return settled and isinstance(arithmetic.number(run, counter), int) and text != text_of(counter)
+
+
+_REACHED = frozenset({">", ">=", "<", "<="})
 
 
 def _keep(gated: Gated | None, value: Value) -> Value:
