@@ -157,7 +157,8 @@ def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
     value = restored.returned(run, scope, node, evaluate(run, scope, node.value))
     if isinstance(node.value, ir.Binary) and node.value.op == "+":
-        totals.kept(run, node.target, value, node.at)
+        before = evaluate(run, scope, node.target) if isinstance(node.target, ir.Name | ir.Attr | ir.Item) else None
+        totals.kept(run, node.target, before, value, node.at)
     assign(run, scope, node.target, value)
     if is_made(value):
         places.made(run, named(run.model, value, spelled(node.target)), node.value)
@@ -178,7 +179,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
     after = own[0] if own is not None else arithmetic.binary(run, operation, before, value)
-    totals.kept(run, node.target, after, node.at)
+    totals.kept(run, node.target, before, after, node.at)
     assign(run, scope, node.target, counts.Count(after, frozenset()) if type(after) is int else after)
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amplint.execution import arithmetic, mappings
 from amplint.execution.run import Run
-from amplint.execution.values import Loss, Scope, Symbol, Trail, Value
+from amplint.execution.values import Instance, Loss, Scope, Symbol, Trail, Value
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
@@ -35,12 +35,16 @@ def _parts(trail: Trail) -> tuple[Trail, ...]:
     return (trail, *trail.terms)
 
 
-def kept(run: Run, target: ir.Expr, value: Value, at: ir.Span) -> None:
-    """Tells of a name that was added to, if it now holds losses of earlier micro-steps that were back-propagated."""
+def kept(run: Run, target: ir.Expr, before: Value, value: Value, at: ir.Span) -> None:
+    """Tells of a name to which a loss was added, if it now holds losses of earlier micro-steps that were
+    back-propagated. `before`: what it held; a number that was added brings no graph."""
     if run.without_graph or run.in_operator:
         return
+    changed = isinstance(before, Instance) and before is value  # which does not tell what it held
+    earlier = [] if changed else mappings.held(before)
+    known = {id(part) for one in earlier if isinstance(one, Loss) for part in _parts(one.trail)}
     for one in mappings.held(value):
-        if isinstance(one, Loss) and one.attached:
+        if isinstance(one, Loss) and one.attached and any(id(part) not in known for part in one.trail.terms):
             _kept(run, target, one, at)
 
 

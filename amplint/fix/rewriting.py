@@ -27,6 +27,7 @@ from amplint.fix.code import Change, Code, every
 from amplint.fix.sentences import read, written
 from amplint.fix.spellings import spellings
 from amplint.fix.stage import Stage, remainders
+from amplint.fix.totals import detach
 from amplint.protocol.events import Kind
 
 Changes = list[Change]
@@ -189,42 +190,7 @@ def _changes_itself(statement: cst.Assign, division: cst.CSTNode) -> bool:
     return statement.targets[0].target.deep_equals(division.left)
 
 
-# --- totals, gates, arguments ----------------------------------------------------------------------------------------
-
-
-def _detach(stage: Stage, action: Detach) -> Iterator[Changes]:
-    """What is added to a total, detached: the loss itself where it is only multiplied."""
-    node = stage.code.at(stage.site)
-    statement = stage.code.statement(node) if node is not None else None
-    added: list[cst.BaseExpression] = []
-    if isinstance(statement, cst.AugAssign):
-        added = [statement.value]
-    elif isinstance(statement, cst.Assign) and isinstance(statement.value, cst.BinaryOperation):
-        target = statement.targets[0].target
-        sides = (statement.value.right, statement.value.left)
-        added = [side for side in sides if not side.deep_equals(target)]
-    elif isinstance(node, cst.Call) and node.args:
-        added = [node.args[0].value]
-    for value in added:
-        yield [_detached(stage.code, _loss_in(value))]
-
-
-def _loss_in(value: cst.BaseExpression) -> cst.BaseExpression:
-    """The factor of a product that is a loss by its name; else all of it."""
-    while isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Multiply | cst.Divide):
-        sides = [value.left] if isinstance(value.operator, cst.Divide) else [value.left, value.right]
-        named = [side for side in sides if re.search(r"(?i)loss", cst.Module([]).code_for_node(side))]
-        if len(named) != 1:
-            break
-        value = named[0]
-    return value
-
-
-def _detached(code: Code, value: cst.BaseExpression) -> Change:
-    start, end = code.outer(value)
-    if isinstance(value, _SIMPLE) or value.lpar:
-        return Change(end, end, ".detach()")
-    return Change(start, end, f"({code.text[start:end]}).detach()")
+# --- arguments, owners, gates ----------------------------------------------------------------------------------------
 
 
 def _drop_argument(stage: Stage, action: DropArgument) -> Iterator[Changes]:
@@ -349,7 +315,7 @@ DOING: dict[type, Callable[[Stage, Any], Iterator[Changes]]] = {
     Respell: _respell,
     Divide: _divide,
     Undivide: _undivide,
-    Detach: _detach,
+    Detach: detach,
     AddArgument: _add_argument,
     DropArgument: _drop_argument,
     EnterBoth: _enter_both,
