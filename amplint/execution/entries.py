@@ -131,6 +131,7 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
     run.whole = _is_the_whole_step(run, func, entry)
     run.called = _is_called(entry.function, entry.klass, run.program)
+    run.per_call = frozenset() if entry.loops else frozenset(param.name for param in entry.function.params)
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
     known = set(run.optimizers)
     for turn in range(_turns(entry) if entry.loops else run.model.batches):

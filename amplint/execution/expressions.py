@@ -10,6 +10,7 @@ from amplint.execution import (
     attributes,
     builtins,
     calls,
+    counting,
     horizon,
     managers,
     mappings,
@@ -211,7 +212,7 @@ def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
         value = evaluate(run, scope, item)
         name = evaluate(run, scope, key) if key is not None else None
         if mappings.is_key(name):
-            found[name] = value
+            found[name] = counting.counted(run.model, value, name) if isinstance(name, str) else value
         elif key is None and isinstance(value, dict):
             found.update(value)
             whole = whole and not isinstance(value, Incomplete)

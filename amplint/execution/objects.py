@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from amplint.dialects.dialect import Role
 from amplint.execution import attributes, calls, horizon, public, roles, schedules
+from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Class,
     Function,
+    Incomplete,
     Instance,
     Method,
     Optimizer,
@@ -37,11 +39,19 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
     return instance
 
 
+def _default(text: str, value: Value) -> Value:
+    """A default of a configuration is there to be changed, but for how many: an object that is given no other has as
+    many."""
+    return value if type(value) in (int, Length) and value > 1 else Symbol(text)
+
+
 def _construct(run: Run, instance: Instance, args: Arguments, keywords: Keywords, at: ir.Span) -> None:
     init = attributes.read(run, instance, "__init__")
     if isinstance(init, Method):
         calls.invoke(run, init, args, keywords, at)
     elif instance.klass.fields:
+        unknown = instance.klass.fields if isinstance(keywords, Incomplete) else ()
+        instance.attributes.update({name: Symbol(f"{instance.klass.node.name}.{name}") for name in unknown})
         instance.attributes.update(dict(zip(instance.klass.fields, args, strict=False)) | keywords)
         begin = attributes.read(run, instance, "__post_init__")
         if isinstance(begin, Method):
@@ -108,6 +118,6 @@ def define(made: Class, decorators: list[Value], names: dict[str, Value]) -> Cla
         if isinstance(value, Function):
             value.owner, value.scope = made, made.scope
         elif defaults:
-            value = Symbol(f"{made.node.name}.{name}")  # a default of a configuration is there to be changed
+            value = _default(f"{made.node.name}.{name}", value)
         made.attributes[name] = value
     return made

@@ -8,7 +8,7 @@ never again what it was.
 from __future__ import annotations
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import mappings
+from amplint.execution import counting, mappings
 from amplint.execution.run import Run
 from amplint.execution.values import NUMBER, SET, Function, Optimizer, Origin, Public, Scheduler, Symbol, Value, text_of
 from amplint.flow import program as ir
@@ -77,7 +77,7 @@ def made(run: Run, owner: Value, call: ir.Expr) -> None:
         items += [(key.value, value) for key, value in mapping.items if isinstance(key, ir.Const)]
     for key, value in items:
         if isinstance(value, ir.Const):
-            put(run, owner, key, value.value)
+            put(run, owner, key, counting.counted(run.model, value.value, str(key)))
 
 
 def called(run: Run, owner: str, method: str) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from amplint.execution.arithmetic import origin_of
 from amplint.execution.values import Condition, Origin, Symbol, Value, text_of
+
+if TYPE_CHECKING:
+    from amplint.execution.run import Run
 
 _SIZE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? ([<>])=? ")
 _FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
@@ -18,6 +22,13 @@ def may_count(value: Value) -> bool:
         return False
     origin = value.origin if isinstance(value, Symbol) else origin_of(value.parts)
     return (origin is not Origin.RUN or "(" in text_of(value)) and not asks_finite(value)
+
+
+def asks_caller(run: Run, value: Value) -> bool:
+    """Whether a test asks what a function that is called for each batch was handed, but for whether it was."""
+    if isinstance(value, Condition):
+        return value.op not in ("is", "is not") and any(asks_caller(run, part) for part in value.parts)
+    return isinstance(value, Symbol) and value.text in run.per_call
 
 
 def asks_finite(value: Value) -> bool:

@@ -125,7 +125,8 @@ class Run:
     library, whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
     generator is to run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a
     batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
-    others call, in contexts that are not seen. `caught`: the blocks that run in which what torch raises is caught.
+    others call, in contexts that are not seen. `per_call`: the parameters of a function that is called for each batch,
+    perhaps with another value every time. `caught`: the blocks that run in which what torch raises is caught.
     `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of. `branches`: those of
     conditions that the program is in.
     `places`: by what an object that is not seen is known by, what was put into it under which name. `takes`: how deep
@@ -180,6 +181,7 @@ class Run:
     passed_over: bool = False
     whole: bool = False
     called: bool = False
+    per_call: frozenset[str] = frozenset()
     caught: int = 0
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])

@@ -227,7 +227,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         known = isinstance(test, bool)
         inner = any(gate.length != ANY_LENGTH for gate in run.gates)  # of a window whose length is known
         asked = node.gates and run.in_batches and not (run.in_library or inner)
-        if asked and (known or questions.may_count(test)):
+        if asked and (known or questions.may_count(test) or questions.asks_caller(run, test)):
             test = Gated(taken, None, assumed=not known)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)

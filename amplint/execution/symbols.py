@@ -218,8 +218,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if roles.is_model(run, func):
         return _output(run, func, args, keywords)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
-    whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
-    counted = run.in_batches and bool(whole)  # by the loop, for all that is known
+    counted = run.in_batches and any(_may_count(run, value) for value in values)
     known = func.origin is Origin.RUN and all(_constant(value) for value in values) and not counted
     settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
@@ -231,6 +230,13 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     given = optimizers[0] if len(optimizers) == 1 and not run.program.libraries else None  # what wraps which is theirs
     made = Symbol(text, origin, governed=func.governed, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
+
+
+def _may_count(run: Run, value: Value) -> bool:
+    """Whether a value may be what counts the batches: a number, by the loop for all that is known, or who hands it."""
+    if isinstance(value, Symbol):
+        return value.text in run.model.counters
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Value]) -> Value:

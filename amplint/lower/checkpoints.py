@@ -85,7 +85,8 @@ def _stepped(nodes: list[object], scalers: set[str]) -> bool:
 
 
 def _renewed(body: Iterable[ir.Stmt], scalers: set[str]) -> bool:
-    """Whether a scaler is made anew in the loop around the one that steps it: there is no state to be resumed."""
+    """Whether a scaler is made anew in the loop around the one that steps it, or around a call of what steps it: there
+    is no state to be resumed."""
     made: list[tuple[int, ...]] = []
     stepped: list[tuple[int, ...]] = []
     waiting: list[tuple[object, tuple[int, ...]]] = [(node, ()) for node in body]
@@ -97,7 +98,7 @@ def _renewed(body: Iterable[ir.Stmt], scalers: set[str]) -> bool:
             stepped.append(loops)
         inner = (*loops, id(node)) if isinstance(node, (ir.For, ir.While)) else loops
         waiting += [(child, () if isinstance(node, ir.Function) else inner) for child in children(node)]
-    return bool(made) and all(place and any(one[:-1] == place for one in stepped) for place in made)
+    return bool(made) and all(place and any(one[:-1] == place or not one for one in stepped) for place in made)
 
 
 def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:

@@ -14,12 +14,8 @@ class Reason:
 
 
 _UNREAD = "a file beside the program is read for what happens in the step, not for what a framework does in it"
-_DEFAULT = "a default of a dataclass is there to be changed: the window may be one that does not divide the epoch"
-
 LOST: dict[tuple[str, str], Reason] = {
     ("micro-step in another file", "gated-framework-step"): Reason(_UNREAD, "gated-framework-step"),
     ("micro-step in another file", "missing-accumulate-context"): Reason(_UNREAD, "missing-accumulate-context"),
 }
-TOLD: dict[tuple[str, str], Reason] = {
-    ("settings in a dataclass", "dropped-tail-window"): Reason(_DEFAULT, "wrong-loss-divisor"),
-}
+TOLD: dict[tuple[str, str], Reason] = {}
