@@ -53,6 +53,10 @@ TOOL = """env envs environment prof profiler profilers profile simulator sim wor
     watch tracker monitor recorder reporter metric metrics counter console tracer telemetry heartbeat"""
 """What stands beside a training and has a `step` or an `update` of its own that moves no weight."""
 
+TELLING = """print log logs logger logging info debug warn warning writer wandb tqdm pbar progress bar postfix
+    description"""
+"""Words of those who tell the user something, and do nothing else."""
+
 READING = """lr lrs learning_rate sched scheduler schedulers schedule warmup warm_up save saves saved saving
     checkpoint checkpoints ckpt ckpts snapshot log logs logged logger logging state states state_dict print prints
     pprint summary summarize summarise count counts describe repr str len length info show report display plot dump
@@ -114,6 +118,8 @@ MORE_THAN_NORM = """clip clipped clipping clamp unscale unscaled normalize norma
 SHARDS = "fsdp hsdp shard shards sharded sharding fully_shard zero_3"
 COLLECTING = "reduce reduced reducer gather gathered all_reduce all_gather dist_sum dist_mean broadcast"
 SYNCHRONIZING = "sync synced synchronize synchronise average averaged avg"
+REDUCING_LATER = "sync nosync all_reduce is_last_backward"
+"""Words of what says when gradients are reduced over the ranks: `set_requires_all_reduce` of FSDP2, for one."""
 DEFERRING = "no_sync nosync grad_sync gradient_sync grads_sync gradients_sync skip_sync no_backward_sync fully_shard"
 SKIPPING = "skip skips skipped overflow overflowed overflows finite success successful was_run"
 FINITE = "finite isfinite is_finite nan isnan inf isinf infs nans allclose"

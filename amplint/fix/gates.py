@@ -13,16 +13,12 @@ from itertools import takewhile
 import libcst as cst
 
 from amplint.catalogue.remedy import CountFromOne
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.fix.code import Change, Code, Statement, every
 from amplint.fix.stage import Stage, remainders
 
-_LOGS = frozenset(
-    """print log logs logger logging info debug warn warning writer wandb tqdm pbar progress bar postfix
-    description""".split()
-)
-_SYNCS = frozenset({"sync", "nosync", "allreduce"})
-_SWITCHES = frozenset({"set_is_last_backward", "set_requires_all_reduce"})
-"""Methods of FSDP2's modules, besides those that speak of `sync`, by which the program says what is reduced when."""
+_TELLS, _OF_RANKS = within(words.TELLING), within(words.REDUCING_LATER)
 
 
 def count_from_one(stage: Stage, action: CountFromOne) -> Iterator[list[Change]]:
@@ -90,13 +86,7 @@ def _logs(code: Code, statement: cst.CSTNode) -> bool:
     """Whether a statement is a call that tells something."""
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return False
-    return bool(_LOGS.intersection(_words(code, statement.value.func)))
-
-
-def _words(code: Code, node: cst.CSTNode) -> Iterator[str]:
-    for one in every(node):
-        if isinstance(one, cst.Name):
-            yield from one.value.lower().split("_")
+    return any(isinstance(one, cst.Name) and _TELLS(one.value) for one in every(statement.value.func))
 
 
 # --- what reduces over the ranks -------------------------------------------------------------------------------------
@@ -146,5 +136,4 @@ def _said_with(code: Code, node: cst.CSTNode) -> cst.CSTNode:
 
 
 def _speaks_of_ranks(code: Code, node: cst.CSTNode) -> bool:
-    names = {one.value for one in every(node) if isinstance(one, cst.Name)}
-    return bool(names & _SWITCHES) or any(_SYNCS.intersection(name.lower().split("_")) for name in names)
+    return any(isinstance(one, cst.Name) and _OF_RANKS(one.value) for one in every(node))

@@ -15,7 +15,7 @@ from amplint.fix.stage import Stage
 from amplint.protocol.events import Kind
 
 _OPTIMIZER = ending(vocabulary.OPTIMIZER)
-_ROLES = frozenset(f"{vocabulary.OPTIMIZER} {vocabulary.SCHEDULER} {vocabulary.RATE} learning rate".split())
+_ROLES = frozenset(words(f"{vocabulary.OPTIMIZER} {vocabulary.SCHEDULER} {vocabulary.RATE}"))
 
 
 def steps_its_own(stage: Stage, moved: Statement, anchor: Statement) -> bool:

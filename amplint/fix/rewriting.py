@@ -22,6 +22,8 @@ from amplint.catalogue.remedy import (
     Undivide,
     Unwrap,
 )
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.fix import layout
 from amplint.fix.code import Change, Code, every
 from amplint.fix.sentences import read, written
@@ -31,6 +33,7 @@ from amplint.fix.totals import detach
 from amplint.protocol.events import Kind
 
 Changes = list[Change]
+_LOSS = within(words.LOSS)
 _SIMPLE = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.Integer)
 
 
@@ -96,7 +99,7 @@ def _loss_of(call: cst.Call) -> cst.BaseExpression | None:
         if isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute) and inner.args:
             return inner.args[0].value if inner.func.attr.value == "scale" else inner
         return inner
-    named = [arg.value for arg in call.args if re.search(r"(?i)loss", cst.Module([]).code_for_node(arg.value))]
+    named = [arg.value for arg in call.args if _LOSS(cst.Module([]).code_for_node(arg.value))]
     return named[0] if named else None
 
 
@@ -180,7 +183,7 @@ def _is_of_a_loss(code: Code, division: cst.BinaryOperation | cst.AugAssign) -> 
     statement = code.statement(division)
     if isinstance(statement, cst.Assign) and statement.value is division:
         divided += [one.target for one in statement.targets]
-    return any(re.search(r"(?i)loss", code.source(one)) for one in divided)
+    return any(_LOSS(code.source(one)) for one in divided)
 
 
 def _changes_itself(statement: cst.Assign, division: cst.CSTNode) -> bool:
