@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MODEL, _OPTIMIZER_CLASS = within(words.MODEL), within(words.OPTIMIZER_CLASS)
 _OPTIMIZER, _SCALER = within(words.OPTIMIZER), ending(words.SCALER)
+_ENDS_OPTIMIZER = ending(words.OPTIMIZER)
 _NUMBERS_SCALER = within(words.NUMBERS_SCALER)
 _SCHEDULER, _RATE = within(words.SCHEDULER), ending(words.RATE_ITSELF)
 _GIVEN, _ONE = consisting(words.OPTIMIZER_ITSELF, "scaler", words.KINDS), within(words.OPTIMIZER_ITSELF, "scaler")
@@ -46,7 +47,8 @@ def is_model(run: Run, symbol: Symbol) -> bool:
     if symbol.name[:1].isupper() and _OPTIMIZER_CLASS(symbol.name):
         return False  # BertAdam is no BERT
     used = run.program.usage.get(symbol.name, frozenset())
-    return _MODEL(symbol.name) or not used.isdisjoint(_MODEL_METHODS)
+    named = _MODEL(symbol.name) and not _ENDS_OPTIMIZER(symbol.name)  # that of the critic is none
+    return named or not used.isdisjoint(_MODEL_METHODS)
 
 
 def is_a_model(run: Run, value: Value) -> bool:
