@@ -47,10 +47,10 @@ _METHODS = {
 
 
 def _roles(kind: Kind, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """The parts of a call that are an optimizer or a scaler."""
+    """The parts of a call that are an optimizer or a scaler; `optimizer.step()` of a framework's steps its scaler."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr != _METHODS[kind]:
         return
-    by_scaler = kind in (Kind.SCALER_STEP, Kind.UNSCALE, Kind.UPDATE)
+    by_scaler = kind in (Kind.UNSCALE, Kind.UPDATE) or (kind is Kind.SCALER_STEP and bool(call.args))
     yield ("scaler" if by_scaler else "optimizer"), call.func.value
-    if kind in (Kind.SCALER_STEP, Kind.UNSCALE) and call.args:
+    if by_scaler and kind is not Kind.UPDATE and call.args:
         yield "optimizer", call.args[0]

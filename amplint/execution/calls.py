@@ -84,7 +84,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         args[before:before] = value if isinstance(value, (list, tuple)) else []
         keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
-        known = isinstance(func, Class) and of_library(func)
+        known = isinstance(func, Class) and libraries.of_library(func)
         keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
     return totals.begun(run, invoke(run, func, args, keywords, node.at))
 
@@ -99,12 +99,6 @@ def _are_keywords(value: Value) -> bool:
 
 def _are_whole(value: Value) -> bool:
     return _are_keywords(value) and not isinstance(value, Incomplete)
-
-
-def of_library(klass: Class) -> bool:
-    """Whether a class is one of a program that tells what a framework does."""
-    module = klass.scope.outermost().module
-    return module is not None and module.library
 
 
 def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:

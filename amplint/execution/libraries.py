@@ -85,6 +85,17 @@ def handed_over(run: Run, values: list[Value]) -> None:
         run.taken = found[0]
 
 
+def of_library(klass: Class) -> bool:
+    """Whether a class is one of a program that tells what a framework does."""
+    module = klass.scope.outermost().module
+    return module is not None and module.library
+
+
+def is_one(value: Value) -> bool:
+    """Whether a value is an object of a framework."""
+    return isinstance(value, Instance) and of_library(value.klass)
+
+
 def _is_keeper(run: Run, one: Instance) -> bool:
     """Whether an object is the one that makes optimizers and schedulers its own."""
     return any(isinstance(keeper, Method) and keeper.instance is one for keeper in run.keepers.values())

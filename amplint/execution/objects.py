@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.dialect import Role
-from amplint.execution import attributes, calls, horizon, public, roles, schedules
+from amplint.execution import attributes, calls, horizon, libraries, public, roles, schedules
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -31,7 +31,7 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
     algorithm = _base(klass, Role.OPTIMIZER)
     if algorithm is not None and not _overrides(klass, {"step", "zero_grad"}):
         return public.call(run, algorithm, args, keywords, at)
-    instance = Instance(klass, text=klass.node.name.lower() if calls.of_library(klass) else "self")
+    instance = Instance(klass, text=klass.node.name.lower() if libraries.of_library(klass) else "self")
     schedule = _base(klass, Role.SCHEDULER)
     if schedule is not None:
         return _schedule(run, instance, schedule, args, keywords, at)

@@ -178,9 +178,10 @@ _FROM = frozenset({Origin.DATA, Origin.OPAQUE})
 
 
 def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Scaler:
-    """A new scaler. One that begins at a scale that was computed may go on where another one ended."""
+    """A new scaler. One that begins at a scale that was computed may go on where another one ended; how often a
+    function is called is not always known, and what a loop of its own makes needs no caller."""
     first = keywords.get("init_scale", next((value for value in args if not isinstance(value, str)), None))
-    begins = not run.assumed and not (isinstance(first, Symbol) and first.origin in _FROM)
+    begins = (bool(run.loops) or not run.assumed) and not (isinstance(first, Symbol) and first.origin in _FROM)
     maker = (*run.stack, run.site(at)) if begins else ()
     sharded = name.endswith("ShardedGradScaler")
     asked = keywords.get("enabled", True)

@@ -68,6 +68,8 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     handed = [*args, *keywords.values()]
     libraries.handed_over(run, handed)
     places.handed_over(run, [] if only_reads(short) or not run.in_batches else handed)
+    if (run.path, at) in run.program.forwards:  # a framework's object is there for its devices and regions
+        handed = [value for value in handed if not libraries.is_one(value)]
     given = [inner for value in handed for inner in _flat(value)]
     optimizers = [value for value in given if roles.played_by(run, value) == "optimizer"]
     scalers = [value for value in given if isinstance(value, Scaler) or roles.played_by(run, value) == "scaler"]

@@ -171,8 +171,7 @@ class Relevance:
 
     def _grows_by(self, node: ir.Assign | ir.Augment) -> set[str]:
         """The losses that a name grows by: if they matter, so does the total that perhaps keeps their graphs."""
-        parts = (node.value.left, node.value.right) if isinstance(node.value, ir.Binary) else (node.value,)
-        names = {last(part) for part in parts} - {""}
+        names = {last(part) for part in _operands(node.value)} - {""}
         held = reads(node.value) & self._holders
         grown = isinstance(node, ir.Augment) or binds(node.target) <= reads(node.value)
         held = held if held and grown else set()
@@ -219,6 +218,13 @@ class Relevance:
         if node.how == "raise":
             return bool(line.parents) and line.parents[-1] in self.kept
         return line.loop in self.kept
+
+
+def _operands(value: ir.Expr) -> list[ir.Expr]:
+    """What a value is computed from by operators alone."""
+    if not isinstance(value, ir.Binary):
+        return [value]
+    return [*_operands(value.left), *_operands(value.right)]
 
 
 def _sets_elsewhere(node: ir.Stmt) -> bool:
