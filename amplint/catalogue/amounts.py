@@ -336,7 +336,7 @@ def below_the_scale(moment: Moment) -> bool:
     try:
         number, scale = float(limit), float(moment.event.detail["scale"])
     except (KeyError, ValueError):
-        return "get_scale()" not in limit
+        return "get_scale()" not in limit and "carries" not in moment.event.detail
     return not (number > _LARGE_THRESHOLD and number >= scale * _SMALL_THRESHOLD)
 
 

@@ -15,6 +15,8 @@ _WINDOW_NAME = re.compile(
 )
 _EPOCHS_NAME = re.compile(r"(?i)^(?!\w*(per|step|iter|batch))\w*epochs?$")
 _EPOCHS = frozenset({"epochs"})
+OF_SCALE = frozenset({"scale"})
+"""The tag of a scaler's scale, and of what was computed from it."""
 
 
 @lru_cache(maxsize=4096)

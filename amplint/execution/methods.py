@@ -25,6 +25,7 @@ from amplint.execution import (
     tensors,
     totals,
 )
+from amplint.execution.counting import OF_SCALE
 from amplint.execution.holdings import zeroed_with
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -155,7 +156,7 @@ def enabled(run: Run, scaler: Scaler) -> bool:
 
 def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name in ("get_scale", "_scale"):
-        return Symbol(f"{owner.key}.get_scale()", Origin.DATA)
+        return Symbol(f"{owner.key}.get_scale()", Origin.DATA, tags=OF_SCALE)
     if name == "is_enabled":
         return owner.enabled if not owner.of_cuda or enabled(run, owner) else False
     if name == "scale":

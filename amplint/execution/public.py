@@ -30,6 +30,7 @@ from amplint.execution import (
 from amplint.execution.averages import Averaged
 from amplint.execution.batches import HANDS_OUT
 from amplint.execution.contexts import Partial, Region
+from amplint.execution.counting import OF_SCALE
 from amplint.execution.counts import Count, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.run import Run
@@ -254,6 +255,7 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
         run.emit(Kind.OPAQUE, at)
         return Symbol("norm", Origin.DATA)
     detail = {"limit": text_of(limit)} if limit is not None else {}
+    detail |= {"carries": "yes"} if isinstance(limit, Symbol) and limit.tags & OF_SCALE else {}
     if not run.caught and (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
         detail["raises"] = "yes"
     wrapper = ranks.clipped(handed) if "norm" in name else Wrapper.NONE  # a value can be clipped shard by shard

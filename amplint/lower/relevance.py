@@ -154,10 +154,14 @@ class Relevance:
         return any({last(call.func), *map(last, call.args)} & self.usage.wrapped for call in calls)
 
     def _clipped(self, node: ir.Stmt) -> set[str]:
-        """The names of what is handed to a clip: an iterator of parameters, perhaps, that was made before."""
-        made = (part for part in walk(node) if isinstance(part, ir.Call) and last(part.func) in self.usage.clips)
+        """The names of what is handed to a clip: an iterator of parameters, perhaps, that was made before, and where
+        anybody asks for the scale, the threshold, which it may be in."""
+        made = [part for part in walk(node) if isinstance(part, ir.Call) and last(part.func) in self.usage.clips]
         handed = [value for call in made for value in (*call.args[:1], *(value for _, value in call.keywords))]
-        return {last(value) for value in handed} - {""}
+        names = {last(value) for value in handed} - {""}
+        if made and any("get_scale" in used for used in self.usage.methods.values()):
+            names |= {name for call in made for value in call.args for name in reads(value)}
+        return names
 
     def _gathers(self, node: ir.Stmt) -> bool:
         """Whether a loss that is back-propagated is put into a list, which perhaps keeps its graph."""
