@@ -382,6 +382,7 @@ def origin_of(parts: tuple[Value, ...]) -> Origin:
     if any(isinstance(part, Loss) for part in parts):
         return Origin.DATA
     origins = {part.origin for part in parts if isinstance(part, Symbol)}
+    origins |= {origin_of(part.parts) for part in parts if isinstance(part, Condition)}
     return next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
 
 

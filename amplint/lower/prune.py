@@ -209,7 +209,19 @@ class _Pruner:
         anew = frozenset(name for child in node.body for part in walk(child) for name in _anew(part))
         yields = any(isinstance(part, ir.Yield) for child in node.body for part in walk(child))
         shape = ir.Shape(self._loops_back(node), self._steps(node.body), nested, yields, anew)
-        return replace(node, body=self.body(node.body), orelse=self.body(node.orelse), shape=shape)
+        return replace(node, body=self._gated(self.body(node.body)), orelse=self.body(node.orelse), shape=shape)
+
+    def _gated(self, body: Body) -> Body:
+        """The body of a loop; what steps behind an `if` that does nothing but go on stands under its opposite."""
+        for at, node in enumerate(body):
+            rest = body[at + 1 :]
+            goes_on = isinstance(node, ir.If) and len(node.body) == 1 and getattr(node.body[0], "how", "") == "continue"
+            if isinstance(node, ir.If) and goes_on and not node.orelse and self._steps(rest):
+                if self._goes_back(rest):
+                    continue
+                test = ir.Logic(node.at, "not", (node.test,))
+                return (*body[:at], replace(node, test=test, body=rest, gates=True))
+        return body
 
     def _loops_back(self, loop: ir.For | ir.While) -> bool:
         """Whether a loop back-propagates again and again, as one over batches or micro-batches does."""

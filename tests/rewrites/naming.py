@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from tests.rewrites.events import STEPS, loops
 from tests.rewrites.scopes import Scope, bound, loop_names, magical, parameters, scopes, settled
@@ -31,6 +32,8 @@ def attributes(program: Program) -> bool:
     own = {one.name for one in classes} | {"object", "nn.Module", "torch.nn.Module", "ABC"}
     if magical(tree) or any(ast.unparse(base) not in own for one in classes for base in one.bases):
         return False
+    if any(isinstance(one, ast.Name) and one.id in {"setattr", "getattr"} for one in ast.walk(tree)):
+        return False
     every = [one for one in ast.walk(tree) if isinstance(one, ast.Attribute)]
     mine = {one.attr for one in every if _of_self(one) and isinstance(one.ctx, ast.Store)}
     foreign = {one.attr for one in every if not _of_self(one)} | _kept_names(tree)
@@ -54,11 +57,17 @@ def _of_self(node: ast.Attribute) -> bool:
 
 
 def _kept_names(tree: ast.Module) -> set[str]:
-    """Names that somebody else gives or asks for: keywords, and what classes and imports bind."""
+    """Names that somebody else gives or asks for: keywords, what classes and imports bind, and the parameters of
+    methods that perhaps override another's."""
     keywords = {one.arg for one in ast.walk(tree) if isinstance(one, ast.keyword) and one.arg}
     members = {name for one in ast.walk(tree) if isinstance(one, ast.ClassDef) for name in bound(one.body)}
     imports = [one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
-    return keywords | members | bound(imports)
+    classes = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and one.bases]
+    return keywords | members | bound(imports) | {arg.arg for one in classes for arg in ast.walk(one) if _is_arg(arg)}
+
+
+def _is_arg(node: ast.AST) -> TypeGuard[ast.arg]:
+    return isinstance(node, ast.arg)
 
 
 def _table(tree: ast.Module, names: set[str]) -> dict[str, str]:
