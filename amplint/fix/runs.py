@@ -211,6 +211,7 @@ class _Change:
             return not had or (bool(has) and frozenset.intersection(*had) <= frozenset.intersection(*has))
         if not all(one <= other for one, other in zip(had, has, strict=True)):
             return False
-        ends = frozenset({*STEPS, Kind.ZERO_GRAD}) - self.named
+        erased = {Kind.ZERO_GRAD} if self.removed - {Kind.UPDATE} else set()  # an update asks for no gradients
+        ends = frozenset({*STEPS, *erased}) - self.named
         gone = zip(before.gaps(ends, name), after.gaps(ends, name), strict=True) if self.removed else ()
         return all(kind not in self.removed for one, other in gone for kind, _ in one - other)

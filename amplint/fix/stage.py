@@ -8,13 +8,17 @@ from itertools import takewhile
 
 import libcst as cst
 
+from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import TORCH
-from amplint.fix.code import Code, Statement
+from amplint.dialects.vocabulary import ending
+from amplint.fix.code import Code, Statement, every
 from amplint.fix.sentences import Names, read
 from amplint.protocol.events import Event, Kind, Site
 from amplint.protocol.scene import Scene, around
 
 _LOOPS = (cst.For, cst.While)
+_HANDED = {"scaler": ending(words.SCALER)}
+"""What a parameter is by its name alone: that of a scaler is clear, where optimizers are of many kinds."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,14 @@ class Stage:
             for role, name in read(event.kind, node).items():
                 if role not in names and role != "loss" and self._is_known(name, node, near):
                     names[role] = name
-        return names
+        return {**self._handed(function), **names}
+
+    def _handed(self, function: cst.CSTNode) -> Names:
+        """What a function is handed, by the roles that the names of its parameters tell, if no two tell the same."""
+        params = every(function.params) if isinstance(function, cst.FunctionDef) else ()
+        given = [one.name.value for one in params if isinstance(one, cst.Param)]
+        found = {role: [name for name in given if says(name)] for role, says in _HANDED.items()}
+        return {role: names[0] for role, names in found.items() if len(names) == 1}
 
     def _is_known(self, name: str, node: cst.CSTNode, near: cst.CSTNode) -> bool:
         """Whether a name that is used at one node means the same at another: no loop between them sets it."""
