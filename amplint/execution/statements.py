@@ -221,6 +221,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     if tails.drops_surplus(run, node, test):
         run.model.learn_no_tail()
         return None
+    said = test
     taken = loops.boundary(run, test, node) if node.gates else None
     if taken is None:
         taken = _passes_over(run, node, test)
@@ -235,7 +236,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     with (
         calls.gate(run, test, node.at),
         _doubting(run, test, jumps),
-        _at_times(run, taken, test),
+        _at_times(run, taken, test, said),
         picking.some(run, node, test),
     ):
         depth = len(run.branches)
@@ -286,10 +287,11 @@ _SKIPS = within(words.SCALED, words.SKIPPING)
 
 
 @contextmanager
-def _at_times(run: Run, taken: bool, test: Value) -> Iterator[None]:
-    """While it is open, what happens does so on some batches only (a test of data), or for what is finite."""
+def _at_times(run: Run, taken: bool, test: Value, said: Value) -> Iterator[None]:
+    """While it is open, what happens does so on some batches only (a test of data), or for what is finite: as it was
+    said, whether or not the test may be a window's."""
     some = taken and run.in_batches > 0 and arithmetic.of_data(test) and questions.may_count(test)
-    finite, large = questions.asks_finite(test), questions.found_too_large(test, taken)
+    finite, large = questions.asks_finite(said), questions.found_too_large(said, taken)
     run.sometimes += some
     run.finite += finite
     run.large += large
