@@ -191,8 +191,8 @@ def after_a_short_first(moment: Moment) -> bool:
         return False
     if window.dropped and not gate.restarts:
         return False
-    if not _same_step(moment):
-        return False  # it was another step that came early
+    if not _same_step(moment) or getattr(moment.last[Kind.STEP].gate, "restarts", True) is None:
+        return False  # it was another step that came early, or nobody knows that its gate was open
     before, now = window.worth, worth(window)  # windows that are meant to grow are divided by what each of them holds
     return before is None or now is None or not (isclose(before, 1) and isclose(now, 1))
 

@@ -206,9 +206,9 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     if node.op in ("in", "not in"):
         return _membership(run, node, left, right)
     first, second = number(run, left), number(run, right)
-    if first is None and second is not None and node.gates and isinstance(left, Symbol) and not left.tags & SET:
+    if first is None and second is not None and node.gates and _may_be_a_window(left):
         run.model.learn_window(text_of(left))
-    if second is None and first is not None and node.gates and isinstance(right, Symbol) and not right.tags & SET:
+    if second is None and first is not None and node.gates and _may_be_a_window(right):
         run.model.learn_window(text_of(right))
     if first is not None and second is not None and node.op in COMPARISONS:
         if node.gates and isinstance(node.right, ir.Const) and isinstance(second, int):
@@ -219,6 +219,11 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         )
         return Gated(answer, length, assumed=_varies(run, length or "")) if node.gates else answer
     return _unknown(node, left, right)
+
+
+def _may_be_a_window(value: Value) -> bool:
+    """Whether a number that is compared with a counter may be the length of a window: it is set before the loop."""
+    return isinstance(value, Symbol) and value.origin is not Origin.OPAQUE and not value.tags & SET
 
 
 def _lengths(run: Run, *values: Value) -> list[Length]:

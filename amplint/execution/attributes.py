@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.execution import libraries, mappings, neighbours, places, ranks, reach
+from amplint.execution import libraries, mappings, neighbours, places, ranks, reach, records
 from amplint.execution.arithmetic import resolve
 from amplint.execution.ignored import OF_LABELS
 from amplint.execution.run import Run
@@ -124,11 +124,30 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
     owner = resolve(run, owner)
     ranks.switch(run, owner, name, value)
     if isinstance(owner, Instance):
-        owner.attributes[name] = value
+        _set(run, owner, name, value)
     elif isinstance(owner, Class):
         owner.attributes[name] = value
     else:
         places.put(run, owner, name, value)
+
+
+_SETTERS = frozenset({"deleter", "setter"})
+
+
+def bound_as(node: ir.Function) -> str:
+    """The name that a definition binds; what sets a property stands beside the property."""
+    marks = [one.name for one in node.decorators if isinstance(one, ir.Attr) and one.name in _SETTERS]
+    return f"{node.name}.{marks[0]}" if marks else node.name
+
+
+def _set(run: Run, owner: Instance, name: str, value: Value) -> None:
+    from amplint.execution import calls
+
+    setter = _in_class(owner.klass, f"{name}.setter")
+    if isinstance(setter, Function):
+        calls.invoke(run, Method(setter, owner), [value], {}, setter.node.at)
+    else:
+        owner.attributes[name] = value
 
 
 def _of_instance(run: Run, owner: Instance, name: str) -> Value:
@@ -145,6 +164,8 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
         return Bound(owner.inherits, name)
     if name in mappings.METHODS and (held := mappings.items(owner)) is not None:
         return Bound(held, name)
+    if name in records.REPLACE and owner.klass.fields:
+        return Bound(owner, name)
     return _set_elsewhere(run, owner, name)
 
 

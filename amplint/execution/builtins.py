@@ -40,7 +40,8 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return INTRINSICS[name](run, args, keywords, at)
     if make is not None and args:
         return make(run, args, keywords, at)
-    return Symbol(f"{name}({', '.join(text_of(value) for value in args)})", _origin(args))
+    counted = run.in_batches and any(isinstance(value, NUMBER) for value in args)  # by the loop, for all that is known
+    return Symbol(f"{name}({', '.join(text_of(value) for value in args)})", Origin.OPAQUE if counted else _origin(args))
 
 
 def _origin(args: list[Value]) -> Origin:
@@ -276,7 +277,8 @@ def _setattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 
 def _vars(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    return attributes.read(run, args[0], "__dict__") if isinstance(args[0], Symbol) else Symbol("vars(...)")
+    known = isinstance(args[0], (Symbol, Instance))
+    return attributes.read(run, args[0], "__dict__") if known else Symbol("vars(...)")
 
 
 def _filter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -298,11 +300,13 @@ def _next(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
     from amplint.execution.calls import stream_of
 
     value = args[0]
+    if isinstance(value, Stream):
+        run.handed_out.setdefault(id(value), (value, 0))
     if id(value) not in run.handed_out:
         return stream_of(run, value).item(run.tick)
     stream, taken = run.handed_out[id(value)]
     run.handed_out[id(value)] = stream, taken + 1
-    if taken < stream.length or not (args[1:] or run.takes == len(run.stack)):
+    if stream.length is None or taken < stream.length or not (args[1:] or run.takes == len(run.stack)):
         return stream.item(taken)
     if args[1:]:
         return args[1]

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 
+from amplint.dialects.unseen import only_reads
 from amplint.execution import (
     arithmetic,
     attributes,
@@ -86,6 +87,9 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
         known = isinstance(func, Class) and libraries.of_library(func)
         keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
+    owner = node.func.owner if isinstance(node.func, ir.Attr) else None
+    if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN) and not only_reads(func.name):
+        places.reached(run, evaluate(run, scope, owner))  # its class has no such method that is seen
     return totals.begun(run, invoke(run, func, args, keywords, node.at))
 
 

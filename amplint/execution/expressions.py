@@ -17,6 +17,7 @@ from amplint.execution import (
     operators,
     places,
     tables,
+    touched,
 )
 from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
@@ -125,6 +126,8 @@ def _binary(run: Run, scope: Scope, node: ir.Binary) -> Value:
 
 def _compare(run: Run, scope: Scope, node: ir.Compare) -> Value:
     left, right = evaluate(run, scope, node.left), evaluate(run, scope, node.right)
+    if node.gates:
+        left, right = touched.current(run, left), touched.current(run, right)
     horizon.compare(run, left, right)
     return arithmetic.compare(run, node, left, right)
 

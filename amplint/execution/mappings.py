@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amplint.execution.values import NUMBER, SET, Class, Gathered, Instance, Origin, Symbol, Value, last_part, text_of
+from amplint.execution.records import Latest
+from amplint.execution.values import (
+    NUMBER,
+    SET,
+    Class,
+    Gathered,
+    Instance,
+    Origin,
+    Symbol,
+    Value,
+    last_part,
+    text_of,
+)
 
 METHODS = frozenset({"items", "keys", "values", "get", "pop", "update"})
 _MAPPINGS = frozenset({"dict", "defaultdict", "Counter", "OrderedDict", "UserDict"})
@@ -53,7 +65,7 @@ def lose(owner: list[Value] | dict[Value, Value]) -> None:
 def handed_over(values: Iterable[Value]) -> None:
     """Takes the numbers in containers for unknown: code that is not followed may have changed them."""
     for value in values:
-        if isinstance(value, dict) or type(value) in (list, Gathered):
+        if isinstance(value, dict) or type(value) in (list, Gathered, Latest):
             lose(value)
 
 
@@ -79,6 +91,8 @@ def call(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) 
     if isinstance(owner, list):
         if name == "append" and args and len(owner) < 256:
             owner.append(put(owner, args[0]))
+            if isinstance(owner, Latest) and owner.longest is not None:
+                del owner[: -owner.longest]
         elif name == "extend" and args and isinstance(args[0], (list, tuple)):
             owner.extend([put(owner, one) for one in args[0][:256]])
         elif name in ("clear", "__delitem__") and (name == "clear" or args == [slice(None, None)]):

@@ -20,6 +20,7 @@ from amplint.execution import (
     precision,
     ranks,
     reach,
+    records,
     roles,
     symbols,
     tensors,
@@ -85,7 +86,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
 
         method = attributes.read(run, owner, name)
         if isinstance(method, Bound):
-            return owner
+            return records.replaced(owner, keywords) if name in records.REPLACE else owner
         result = invoke(run, method, args, keywords, at)
         return result if result is not None else Symbol("None")
     if isinstance(owner, Optimizer):

@@ -31,6 +31,8 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
     algorithm = _base(klass, Role.OPTIMIZER)
     if algorithm is not None and not _overrides(klass, {"step", "zero_grad"}):
         return public.call(run, algorithm, args, keywords, at)
+    if args and _is_number(klass):
+        return args[0]
     instance = Instance(klass, text=klass.node.name.lower() if libraries.of_library(klass) else "self")
     schedule = _base(klass, Role.SCHEDULER)
     if schedule is not None:
@@ -43,6 +45,12 @@ def _default(text: str, value: Value) -> Value:
     """A default of a configuration is there to be changed, but for how many: an object that is given no other has as
     many."""
     return value if type(value) in (int, Length) and value > 1 else Symbol(text)
+
+
+def _is_number(klass: Class) -> bool:
+    """Whether the objects of a class are numbers, and no more."""
+    plain = not any(isinstance(value, Function) for value in klass.attributes.values())
+    return plain and any(getattr(base, "name", "") in ("float", "int") for base in klass.bases)
 
 
 def _construct(run: Run, instance: Instance, args: Arguments, keywords: Keywords, at: ir.Span) -> None:

@@ -16,6 +16,8 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value]
         return flows.binary(run, node, left, right)
     if node.op == "|" and isinstance(left, dict) and isinstance(right, dict):
         return ({**left, **right},)
+    if isinstance(left, str) and isinstance(right, str) and node.op == "+":
+        return (left + right,)
     if node.op not in _METHODS or not (isinstance(left, Instance) or isinstance(right, Instance)):
         return None
     for owner, other, name in ((left, right, "__{}__"), (right, left, "__r{}__")):

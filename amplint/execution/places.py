@@ -7,10 +7,25 @@ never again what it was.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from amplint.dialects.torch import TORCH
 from amplint.execution import counting, mappings
+from amplint.execution.counts import Count
 from amplint.execution.run import Run
-from amplint.execution.values import NUMBER, SET, Function, Optimizer, Origin, Public, Scheduler, Symbol, Value, text_of
+from amplint.execution.values import (
+    NUMBER,
+    SET,
+    Function,
+    Instance,
+    Optimizer,
+    Origin,
+    Public,
+    Scheduler,
+    Symbol,
+    Value,
+    text_of,
+)
 from amplint.flow import program as ir
 
 _ANY = "[?]"
@@ -35,9 +50,10 @@ def put(run: Run, owner: Value, key: Value, value: Value) -> None:
         kept[_ANY] = unknown(f"{text}{_ANY}")
         return
     _forget(run, f"{text}{name}")
-    if _is_kept(owner, value):
+    changes = run.in_batches and isinstance(value, Symbol) and value.origin is Origin.OPAQUE
+    if _is_kept(owner, value) or name[1:] in run.program.counted:
         kept[name] = value
-    elif name in kept:
+    elif name in kept or changes:
         kept[name] = unknown(f"{text}{name}")
 
 
@@ -86,7 +102,19 @@ def called(run: Run, owner: str, method: str) -> None:
         return
     if method in _CHANGES:
         put(run, Symbol(owner), None, None)
+    run.touched.add(owner)
     disturb(run, Symbol(owner))
+
+
+def reached(run: Run, value: Value) -> None:
+    """Code that is not seen has had an object of a class of the program: what nothing else counts may be another
+    number now."""
+    module = value.klass.scope.outermost().module if isinstance(value, Instance) else None
+    if not isinstance(value, Instance) or (module is not None and module.library):
+        return
+    for name, held in value.attributes.items():
+        if type(held) in (int, Count) and name not in run.program.counted:
+            value.attributes[name] = unknown(f"{value.text}.{name}")
 
 
 def has_changed(run: Run, owner: Symbol) -> bool:
@@ -99,6 +127,7 @@ def handed_over(run: Run, values: list[Value]) -> None:
     mappings.handed_over(values)
     for value in values:
         disturb(run, value)
+        reached(run, value)
 
 
 def unknown(text: str) -> Symbol:
@@ -114,6 +143,11 @@ def _forget(run: Run, text: str) -> None:
 def _is_in(known: str, text: str) -> bool:
     """Whether an object is the one of a text, or one that it holds."""
     return known == text or known.startswith((f"{text}.", f"{text}["))
+
+
+def is_of(text: str, owners: Iterable[str]) -> bool:
+    """Whether something is an attribute or an element of one of some objects."""
+    return any(text != owner and _is_in(text, owner) for owner in owners)
 
 
 def _is_kept(owner: Value, value: Value) -> bool:

@@ -14,6 +14,7 @@ from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
 from amplint.execution import (
+    arithmetic,
     horizon,
     ignored,
     methods,
@@ -22,6 +23,7 @@ from amplint.execution import (
     precision,
     ranks,
     reach,
+    records,
     roles,
     symbols,
     tensors,
@@ -33,6 +35,7 @@ from amplint.execution.contexts import Partial, Region
 from amplint.execution.counting import OF_SCALE
 from amplint.execution.counts import Count, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
+from amplint.execution.records import Latest
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Class,
@@ -41,6 +44,7 @@ from amplint.execution.values import (
     Gathered,
     Gradient,
     Incomplete,
+    Instance,
     Loss,
     Method,
     Optimizer,
@@ -321,6 +325,12 @@ def _scale_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) ->
     return Symbol("scaled_loss", Origin.OPAQUE, governed=True)
 
 
+def _replaced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """A copy of an object with other values; of what is not seen, something new."""
+    known = bool(args) and isinstance(args[0], Instance)
+    return records.replaced(args[0], keywords) if known else Symbol("replaced(...)", Origin.OPAQUE)
+
+
 _SPECIAL: dict[str, Any] = {
     "torch.mean": _mean,
     "torch.sum": _sum,
@@ -334,18 +344,23 @@ _SPECIAL: dict[str, Any] = {
     "torch.multiprocessing.spawn": _spawn,
     "torch.multiprocessing.spawn.spawn": _spawn,
     **HANDS_OUT,
-    "collections.deque": lambda run, args, keywords, at: _gathered(args),
+    "collections.deque": lambda run, args, keywords, at: _gathered(run, args, keywords),
+    "collections.namedtuple": lambda run, args, keywords, at: records.named_tuple(args),
+    **dict.fromkeys(("dataclasses.replace", "attr.evolve", "attrs.evolve", "copy.replace"), _replaced),
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
     "math.ceil": lambda run, args, keywords, at: _rounded(math.ceil, args),
     "math.floor": lambda run, args, keywords, at: _rounded(math.floor, args),
 }
 
 
-def _gathered(args: list[Value]) -> Value:
+def _gathered(run: Run, args: list[Value], keywords: Keywords) -> Value:
     """What a queue holds: what it is made of, where that is known."""
-    if not args:
-        return Gathered()
-    return list(args[0]) if isinstance(args[0], (list, tuple)) else Symbol("deque(...)", Origin.OPAQUE)
+    longest = args[1] if len(args) > 1 else keywords.get("maxlen")
+    if args and not isinstance(args[0], (list, tuple)):
+        return Symbol("deque(...)", Origin.OPAQUE)
+    if longest is not None:
+        return Latest(args[0] if args else (), arithmetic.number(run, longest))
+    return list(args[0]) if args else Gathered()
 
 
 def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:

@@ -129,7 +129,8 @@ class Run:
     perhaps with another value every time. `caught`: the blocks that run in which what torch raises is caught.
     `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of. `branches`: those of
     conditions that the program is in.
-    `places`: by what an object that is not seen is known by, what was put into it under which name. `takes`: how deep
+    `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by that,
+    those that methods which are not seen were called on amid the batches. `takes`: how deep
     the calls were where a `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what
     `iter` made of something whose length is known, and how many of its elements `next` has taken.
     """
@@ -202,6 +203,7 @@ class Run:
     endless: bool = False
     loaded: set[str] = field(default_factory=set)
     places: dict[str, dict[str, Value]] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
 
     @property
     def choices(self) -> dict[str, bool]:

@@ -29,6 +29,7 @@ from amplint.execution import (
     restored,
     tails,
     totals,
+    touched,
 )
 from amplint.execution.expressions import evaluate
 from amplint.execution.naming import is_made, named
@@ -136,6 +137,8 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
     held = owner if isinstance(owner, dict) else mappings.items(owner)
     if held is not None and mappings.is_key(index):
         held[index] = mappings.put(held, value)
+    elif isinstance(owner, list) and index == slice(None) and isinstance(value, (list, tuple)):
+        owner[:] = [mappings.put(owner, one) for one in value]
     elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
         owner[index] = mappings.put(owner, value)
     elif held is not None or isinstance(owner, list):
@@ -214,6 +217,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     test = evaluate(run, scope, node.test)
+    test = touched.current(run, test) if node.gates else test
     if tails.rules_out(run, node, test):
         run.model.learn_no_tail()
     if node.leaves and isinstance(arithmetic.resolve(run, test), (Symbol, Condition)):
@@ -337,7 +341,7 @@ def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
 
 def _function(run: Run, scope: Scope, node: ir.Function) -> Signal:
     made = Function(node, scope)
-    scope.bind(node.name, made)
+    scope.bind(attributes.bound_as(node), made)
     libraries.decorate(run, scope, made)
     return None
 

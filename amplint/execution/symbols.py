@@ -13,6 +13,7 @@ from amplint.dialects.vocabulary import ending, within
 from amplint.execution import (
     arithmetic,
     averages,
+    builtins,
     criteria,
     norms,
     places,
@@ -73,6 +74,8 @@ def call(
     """
     if func.text.startswith("torch.enable_grad(") and args and isinstance(args[0], Function | Method):
         return args[0]  # a closure, wrapped as optimizers do it
+    if func.text == "object.__setattr__":
+        return builtins.call(run, "setattr", args, keywords, at)
     owner, _, method = func.text.rpartition(".")
     places.called(run, owner, "" if only_reads(method) else method)
     if owner and method in _METHODS:

@@ -371,12 +371,11 @@ class Library:
 class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
-    `called`: the functions that another one calls, methods with a dot before them. `libraries`: frameworks that it
-    uses; `packages`: all that it imports. `losses`: what is back-propagated or scaled. `varying`: names that a loop
-    over batches sets anew, not to a literal. `casts`: autocast is used outside the step. `takes_gradients`: something
-    may. `ranks`: what it does about others. `links`: file and name behind a public name, of `neighbours`. `quiet`
-    functions do nothing to what they get. `freezes`: parameters. `norms_used`: beyond a look. `half`: where float16
-    parameters get optimizers. `ignored`: what masks or pads. `parts`: models that share some. `forwards`: by place."""
+    `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `packages`: all imported.
+    `losses`: what is back-propagated or scaled. `varying`: names that a loop over batches sets anew. `casts`: autocast
+    outside the step. `takes_gradients`: something may. `ranks`: of others. `links`: file and name behind a public name.
+    `quiet` functions do nothing. `freezes`: parameters. `norms_used`: beyond a look. `half`: float16 parameters get
+    optimizers. `ignored`: masked. `parts`: models that share some. `forwards`: by place. `counted`: that grow."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -398,3 +397,4 @@ class Program:
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()
     forwards: frozenset[tuple[str, Span]] = frozenset()
+    counted: frozenset[str] = frozenset()

@@ -94,7 +94,7 @@ def reads(node: object) -> set[str]:
 
 _THROUGH = frozenset(
     """abs bool cycle div divmod enumerate filter float getattr int islice iter len list max mean min mul next partial
-    range reversed round scale sorted step sum tuple tqdm trange zip backward unscale_ update track autocast
+    range reversed round scale sorted step sum tuple tqdm trange vars zip backward unscale_ update track autocast
     enter_context spawn DataLoader DataParallel DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
 )
 _CRITERION = ending(words.CRITERION, words.CRITERION_ITSELF, "cross_entropy", "cross_entropy_with_logits")

@@ -20,6 +20,7 @@ from amplint.lower.parts import parts
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
 from amplint.lower.ranks import by_hand
 from amplint.lower.relevance import Relevance
+from amplint.lower.stores import counted
 from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
 
 Body = tuple[ir.Stmt, ...]
@@ -74,6 +75,7 @@ def program_of(
         half=frozenset() if around.libraries else _half({path: body, **taken.bodies}),
         packages=frozenset(_packages(every)),
         forwards=forwards({path: body, **taken.bodies}),
+        counted=counted(every),
     )
 
 

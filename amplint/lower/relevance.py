@@ -17,6 +17,8 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.own_schedules import nameless, own_schedules
+from amplint.lower.stores import asked as asked_of
+from amplint.lower.stores import other_names, set_by_name, sets_outside, stored_in, touched
 from amplint.lower.usage import Deeds, Usage, acts
 
 _MUTATORS = frozenset(
@@ -35,7 +37,8 @@ _HEADS = {ir.If: "test", ir.While: "test", ir.For: "source", ir.With: "context"}
 class Line:
     """One simple statement, or the head of a compound one, with what decides whether it stays.
 
-    `owners`: of a method that gives a loss, the classes whose objects have it; `calls`: what it reaches.
+    `owners`: of a method that gives a loss, the classes whose objects have it; `calls`: what it reaches; `outside`: it
+    changes what others than its function may see.
     """
 
     node: ir.Stmt
@@ -47,6 +50,7 @@ class Line:
     parents: tuple[int, ...]
     owners: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
+    outside: bool = False
 
 
 class Relevance:
@@ -63,6 +67,7 @@ class Relevance:
     ) -> None:
         self.usage, self.deeds, self.giving = usage, deeds, giving
         self._owners: frozenset[str] = frozenset()
+        self._outside: frozenset[str] = frozenset()
         self._schedules, self._in_schedule = own_schedules(body), False
         self.kept: set[int] = set()
         self._setting: set[str] = set()
@@ -73,6 +78,7 @@ class Relevance:
         self._holders = _holders(body, usage.losses)
         self._flags = _flags(body)
         self._containers = _containers(body)
+        self._asked, self._others = asked_of(body), other_names(body)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
         self._collect(body, "", 0, ())
@@ -81,11 +87,11 @@ class Relevance:
     def _collect(self, nodes: Iterable[ir.Stmt], function: str, loop: int, parents: tuple[int, ...]) -> None:
         for node in nodes:
             if isinstance(node, ir.Function):
-                before = self._owners, self._in_schedule
-                self._owners = self.giving.get(id(node), frozenset())
+                before = self._owners, self._in_schedule, self._outside
+                self._owners, self._outside = self.giving.get(id(node), frozenset()), sets_outside(node)
                 self._in_schedule = self._in_schedule or id(node) in self._schedules.bodies
                 self._collect(node.body, node.name, 0, ())
-                self._owners, self._in_schedule = before
+                self._owners, self._in_schedule, self._outside = before
             elif isinstance(node, ir.Class):
                 self._collect(node.body, "", 0, ())
             elif isinstance(node, _COMPOUND):
@@ -116,8 +122,9 @@ class Relevance:
             bound = binds(node.target)
             if isinstance(node.target, ir.Attr):
                 bound = bound | ({last(node.target.owner)} & self._containers)  # which may be asked for it by a key
+            bound = bound | stored_in(node.target, self._others) | (touched(node.value) & self._asked)
         elif isinstance(node, ir.Do):
-            bound = _mutated(node.value) | (_handed(node) & self._containers)
+            bound = _mutated(node.value) | (_handed(node) & self._containers) | (touched(node) & self._asked)
         if isinstance(node, ir.Assign) and self._copies(node.value):
             bound |= self.usage.losses
         if isinstance(node, ir.Assign) and isinstance(node.target, ir.Item):
@@ -144,7 +151,11 @@ class Relevance:
             read |= reads(node) & self.usage.gradients
         whole = self._in_schedule or id(node) in self._schedules.makes
         read |= reads(node) if whole else nameless(node)
-        return Line(node, frozenset(read), frozenset(bound), doing, function, loop, parents, self._owners, called)
+        outside = isinstance(node, ir.Do) and bool(bound)
+        outside = outside or _sets_elsewhere(node) or not self._outside.isdisjoint(bound)
+        return Line(
+            node, frozenset(read), frozenset(bound), doing, function, loop, parents, self._owners, called, outside
+        )
 
     def _runs(self, node: ir.Stmt, function: str) -> bool:
         """Whether a wrapped model may run here, in a function that back-propagates: that says what is reduced."""
@@ -197,7 +208,7 @@ class Relevance:
             return False
         self.kept.add(id(line.node))
         self.wanted |= line.reads
-        if line.function and _sets_elsewhere(line.node):
+        if line.function and line.outside:
             self._setting |= {line.function, f".{line.function}"}
         for parent in line.parents:
             if parent not in self.kept:
@@ -296,11 +307,12 @@ def _defined(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
 
 def _mutated(value: ir.Expr) -> set[str]:
     """The name of what a call such as `losses.append(x)` or `loss.div_(n)` changes, or looks as if it did."""
+    if named := set_by_name(value):
+        return named
     if isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _MUTATORS:
         return {last(value.func.owner)} - {""}
-    if isinstance(value, ir.Call) and last(value.func) in COLLECTIVES | {"setattr"} and value.args:
-        named = {str(one.value) for one in value.args[1:2] if isinstance(one, ir.Const)}
-        return {last(value.args[0])} | (named if last(value.func) == "setattr" else set()) - {""}
+    if isinstance(value, ir.Call) and last(value.func) in COLLECTIVES and value.args:
+        return {last(value.args[0])} - {""}
     return set()
 
 

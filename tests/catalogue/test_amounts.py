@@ -35,6 +35,12 @@ def test_a_step_at_another_place_came_early_itself():
     assert not after_a_short_first(short_first(restarts=True, before=THERE))
 
 
+def test_a_first_step_at_a_gate_that_nobody_knows_to_be_open_is_not_early():
+    moment = short_first(restarts=True)
+    moment.last[Kind.STEP] = Event(Kind.STEP, HERE, gate=Gate(HERE))
+    assert not after_a_short_first(moment)
+
+
 def scheduler_step(cadence, repeats=True, **detail):
     return SimpleNamespace(event=Event(Kind.SCHEDULER_STEP, HERE, repeats=repeats, detail=detail), cadence=cadence)
 
