@@ -38,8 +38,7 @@ class Symbol:
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
     counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
-    `half`: made by float16 autocast. `present`: handed over where None is the default. `endless`: drawn from for ever.
-    `given`: the optimizer that the call was given which has made it.
+    `half`: by float16 autocast. `present`: handed over where None is the default. `endless`. `given`: its optimizer.
     """
 
     text: str
@@ -125,12 +124,11 @@ class Trail:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss: the factor between the criterion's mean (`summed`: its sum over the batch) and it, None when not known.
+    """A loss: the factor between the criterion's mean (`summed`: its sum over the batch) and it, None if not known.
 
     `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given.
     `attached`: it certainly carries its graph. `whole`: a model has returned it, whatever it is. `raw`: of a function
-    not followed: no mean? `collected`: its value is the sum over the ranks, which its graph does not know.
-    `ignores`: the value of targets that the mean leaves out.
+    not followed: no mean? `collected`: the sum over the ranks, not of its graph. `ignores`: targets that it leaves out.
     """
 
     weight: Fraction | None
