@@ -230,7 +230,8 @@ class Remedy:
 
     `message` says what is written, in the imperative; it may quote the `{names}` of the rule's words. `reveals`: rules
     that may warn of the mended program though they did not before: it has whole windows for the first time, where the
-    user's own gate closes them, and what is left over of the epoch is outside of them; or a scaler skips its steps.
+    user's own gate closes them, and what is left over of the epoch is outside of them; it divides by their length, and
+    the last one is shorter; or a scaler skips its steps.
     """
 
     safety: Safety

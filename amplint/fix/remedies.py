@@ -34,7 +34,7 @@ from amplint.fix.renaming import rename
 from amplint.fix.runs import Run
 from amplint.fix.sentences import read, written
 from amplint.fix.stage import Stage
-from amplint.protocol.events import Event, Kind, Site
+from amplint.protocol.events import STEPS, Event, Kind, Site
 
 Changes = list[Change]
 MOST_TRIED = 6  # ways of one remedy; each costs an analysis
@@ -59,10 +59,20 @@ def ways(
         return
     others = tuple(site_of(one) for one in findings if one.code == finding.code and one is not finding)
     stage = Stage(code, finding.filename, finding.scene, site_of(finding), others, runs)
-    for way in remedy.ways:
+    for way in _in_turn(stage, remedy):
         parts = [list(islice(_DOING[type(action)](stage, action), MOST_TRIED)) for action in way]
         for chosen in islice(product(*parts), MOST_TRIED):
             yield way, [change for changes in chosen for change in changes]
+
+
+def _in_turn(stage: Stage, remedy: Remedy) -> Sequence[tuple[Action, ...]]:
+    """The ways of a remedy, the better first: where another optimizer steps too, its loss may fill these gradients
+    after their step, so that they are zeroed before their backward, if they can be."""
+    zeroes = all(isinstance(one, Insert) and one.what is Kind.ZERO_GRAD for way in remedy.ways for one in way)
+    if not zeroes:
+        return remedy.ways
+    steppers = {event.optimizer for run in stage.runs() for event in run if event.kind in STEPS}
+    return remedy.ways[::-1] if len(steppers) > 1 else remedy.ways
 
 
 def site_of(finding: Finding) -> Site:

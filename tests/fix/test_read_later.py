@@ -248,3 +248,22 @@ def test_what_a_function_has_made_for_the_step_is_not_erased():
         "        for loss in (first, second):\n            loss.backward()\n", "        back(first)\n"
     )
     assert changed(f"def back(loss):\n    loss.backward()\n\n\n{own}") == []
+
+
+CRITICS = """\
+def train(gen, disc, data, opt_g, opt_d, n_critic, noise):
+    while True:
+        for _ in range(n_critic):
+            loss_d = disc(gen(noise()).detach()).mean() - disc(next(data)).mean()
+            loss_d.backward()
+            opt_d.step()
+        opt_g.zero_grad()
+        loss_g = -disc(gen(noise())).mean()
+        loss_g.backward()
+        opt_g.step()
+"""
+
+
+def test_what_another_loss_fills_after_the_step_is_zeroed_before_the_backward():
+    back = "            loss_d.backward"
+    assert mended_text(CRITICS) == CRITICS.replace(back, f"            opt_d.zero_grad()\n{back}")

@@ -91,5 +91,6 @@ RULE = Rule(
     remedy=unsafe(
         "divide the loss by {n}: the gradient, and with SGD the effective learning rate, becomes 1/{n} of what it was",
         Divide(),
+        reveals=("misnormalized-tail-window",),
     ),
 )

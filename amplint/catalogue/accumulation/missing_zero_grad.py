@@ -44,9 +44,9 @@ several optimizers each one needs its own. Lowering the learning rate only delay
 
 ## Fix
 
-Safe: zeroes right after the step, or before the backward where the gradients are read after the step. No right program
-steps again and again on the sum of all gradients so far. The numbers of a run that was tuned with the mistake in it
-change.
+Safe: zeroes right after the step, or before the backward where the gradients are read after the step or another loss
+may fill them. No right program steps again and again on the sum of all gradients so far. The numbers of a run that was
+tuned with the mistake in it change.
 
 ## Source
 
