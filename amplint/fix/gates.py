@@ -25,13 +25,28 @@ def count_from_one(stage: Stage, action: CountFromOne) -> Iterator[list[Change]]
     """The gate's remainder, one more, with all that asks for it."""
     code, node = stage.code, stage.code.at(stage.site)
     test = node.test if isinstance(node, cst.If) else node
-    for gate in remainders(test) if test is not None else ():
+    for gate in _remainders(code, test) if test is not None else ():
         if not isinstance(gate.left, cst.Name | cst.Attribute) or gate.left.lpar:
             continue
         asked = [one for one in _asking(code, gate) if not _is_logged(code, one)]
         if _syncs_otherwise(code, gate, asked):
             continue
         yield [_one_more(code, one) for one in (gate, *asked)]
+
+
+def _remainders(code: Code, test: cst.CSTNode) -> Iterator[cst.BinaryOperation]:
+    """The remainders in a test; of a name that it consists of, those of the only statement that sets it."""
+    if isinstance(test, cst.Name):
+        inside = list(every(code.function(test)))
+        sets = [one for one in inside if isinstance(one, cst.Assign) and _sets(one, test)]
+        targets = [one.target for one in inside if isinstance(one, cst.AssignTarget | cst.AugAssign | cst.For)]
+        bound = sum(any(test.deep_equals(part) for part in every(target)) for target in targets)
+        test = sets[0].value if len(sets) == bound == 1 else test
+    yield from remainders(test)
+
+
+def _sets(statement: cst.Assign, name: cst.Name) -> bool:
+    return len(statement.targets) == 1 and name.deep_equals(statement.targets[0].target)
 
 
 def _one_more(code: Code, remainder: cst.BinaryOperation) -> Change:
@@ -96,7 +111,7 @@ def _syncs_otherwise(code: Code, gate: cst.BinaryOperation, moved: list[cst.Bina
     """Whether something that reads the counter, and neither moves with the gate nor asks for what the gate will, says
     when gradients are reduced."""
     loop = next((one for one in code.above(gate) if isinstance(one, cst.For | cst.While)), None)
-    counters = _derived(code, gate, loop, moved)
+    counters = _derived(code, gate, loop, [gate, *moved])
     later = f"({code.source(gate.left)} + 1) % {code.source(gate.right)}"
     for read in _reads(code, loop, [gate, *moved]) if loop is not None else ():
         said = _said_with(code, read) if code.source(read) in counters else None

@@ -84,7 +84,8 @@ def _moved(stage: Stage, action: Move, moved: list[Statement]) -> Iterator[Chang
         return
     if any(all(other in moved for other in stage.code.block(one)) for one in moved):
         return  # nothing would be left of its block, or of its loop
-    if not all(steps_its_own(stage, one, anchor) for one in alone for anchor in anchors):
+    paired = all(steps_its_own(stage, one, anchor) for one in alone for anchor in anchors)
+    if action.what is Kind.SCHEDULER_STEP and not paired:
         return
     if action.what is Kind.ZERO_GRAD and action.after and any(read_later(stage, anchor) for anchor in anchors):
         return

@@ -93,6 +93,8 @@ def _insert(stage: Stage, action: Insert) -> Iterator[Changes]:
     node = stage.node(event)
     here = stage.code.statement(node) if node is not None else None
     anchors = [stage.anchor(event, shared, twins=bool(action.after)), here]
+    if action.what is Kind.UPDATE and (last_step := _last_of_turn(stage, event)) is not None:
+        anchors = [stage.anchor(last_step, shared), *anchors]
     if action.what is Kind.ZERO_GRAD and action.before:
         anchors = [
             _first_of_turn(stage, event)
@@ -121,6 +123,18 @@ def _first_of_turn(stage: Stage, event: Event) -> Statement | None:
     first = min(inside, key=lambda one: stage.code.span(one)[0])
     around = takewhile(lambda one: one is not loop, (first, *stage.code.above(first)))
     return [one for one in around if isinstance(one, Statement)][-1]
+
+
+def _last_of_turn(stage: Stage, step: Event) -> Event | None:
+    """The last step of a scaler in the loop that one of its steps stands in, by whichever optimizer; None where it is
+    that one."""
+    code, node = stage.code, stage.node(step)
+    loop = _nearest_loop(code, node) if node is not None else None
+    alike = [one for run in stage.runs() for one in run if (one.kind, one.scaler) == (step.kind, step.scaler)]
+    found = [(one, other) for one in alike if one.site.path == stage.path and (other := stage.node(one)) is not None]
+    near = [(code.span(other)[0], one) for one, other in found if _nearest_loop(code, other) is loop]
+    last = max(near, key=lambda pair: pair[0], default=(0, step))[1]
+    return last if last.site != step.site else None
 
 
 def _said_already(stage: Stage, anchor: Statement, sentence: str) -> bool:

@@ -2,9 +2,9 @@
 
 The runs of the program before and after are laid side by side, each with the same choices. What a remedy does not name
 happens as it did, in the same order, and as much of it is followed. What it moves still happens, in every run and
-around every step that had it; what it takes away has to happen without it, too. No gradients are erased that somebody
-has yet to step with. A remedy that changes the gate, or calls another library, may change how often things happen, but
-nothing may stop.
+around every step that had it; what it takes away has to happen without it, too. What zeroes erases no gradients that
+somebody has yet to step with. A remedy that changes the gate, or calls another library, may change how often things
+happen, but nothing may stop.
 """
 
 from __future__ import annotations
@@ -177,7 +177,9 @@ class _Change:
         return _Change(named, moved, removed, once_per, anything, any(isinstance(one, Unwrap) for one in way))
 
     def keeps(self, before: _Told, after: _Told) -> bool:
-        if (before.ends and not after.ends) or after.lost - before.lost or after.erasures() - before.erasures():
+        if (before.ends and not after.ends) or after.lost - before.lost:
+            return False
+        if Kind.ZERO_GRAD in self.named and after.erasures() - before.erasures():
             return False
         untouched = _ALWAYS_KEPT if self.anything else _OF_A_STEP - self.named - self._along(before)
         if before.said(untouched) != after.said(untouched) or not self._syncs(before, after):

@@ -47,7 +47,9 @@ class Stage:
         """The events of the first of some kinds that are next to one of the scene in the other runs, where it happens
         there; other calls than those that happen in this one."""
         mine = self.event(what)
-        return [] if mine is None else [near for run in self.runs() if (near := self._next_to(run, mine, kinds))]
+        here = {one.step_of_program for one in self.scene.events}
+        found = (self._next_to(run, mine, kinds) for run in self.runs()) if mine is not None else ()
+        return [near for near in found if near is not None and near.step_of_program not in here]
 
     def _next_to(self, run: Sequence[Event], mine: Event, kinds: tuple[Kind, ...]) -> Event | None:
         at = next((at for at, one in enumerate(run) if one.kind is mine.kind and one.site == mine.site), None)

@@ -83,6 +83,8 @@ RULE = Rule(
         Move(Kind.SCALER_STEP, before=(Kind.UPDATE,)),
         Move(Kind.SCALER_STEP, before=(Kind.ZERO_GRAD,), along=(Kind.UNSCALE, Kind.CLIP, Kind.UPDATE)),
         Move(Kind.STEP, before=(Kind.ZERO_GRAD,), along=(Kind.CLIP,)),
+        Move(Kind.SCALER_STEP, before=(Kind.SCHEDULER_STEP,), along=(Kind.UNSCALE, Kind.CLIP, Kind.UPDATE)),
+        Move(Kind.STEP, before=(Kind.SCHEDULER_STEP,), along=(Kind.CLIP,)),
         reveals=TAILS,
     ),
 )
