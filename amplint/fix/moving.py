@@ -93,6 +93,8 @@ def _moved(stage: Stage, action: Move, moved: list[Statement]) -> Iterator[Chang
     gated = stage.event(action.what)
     if len(taken) < len(moved) or gated is None:
         return
+    if not all(stage.says_the_same(gated, one, anchor) for one in moved for anchor in anchors):
+        return
     conditions = [_condition(stage, action, gated, moved, anchor) for anchor in anchors]
     gates = [one for one in moved if stage.is_gate(one, gated) or stage.counts(one)]
     bare = [line for one in alone for line in layout.lines_of(stage.code, one)]

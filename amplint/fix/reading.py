@@ -132,7 +132,8 @@ class _Reads:
         if isinstance(node, cst.Call):
             name = _last(node.func)
             stepped = read(Kind.SCALER_STEP, node).get("optimizer")
-            return (_OF_GRADIENTS(name) and not _OF_OTHER_THINGS(name)) or bool(stepped and stepped == self.optimizer)
+            of_gradients = _OF_GRADIENTS(name) and not _OF_OTHER_THINGS(name) and name != "grad"  # `autograd.grad`
+            return of_gradients or bool(stepped and stepped == self.optimizer)
         return False
 
     def _at(self, node: cst.CSTNode) -> int:

@@ -155,11 +155,14 @@ def _nearest_loop(code: Code, node: cst.CSTNode) -> cst.CSTNode | None:
 
 def _under_its_condition(stage: Stage, kind: Kind, anchor: Statement, sentence: str) -> list[str]:
     """What is said to a scaler, under the condition under which the scaler steps; empty if that is not to be had."""
-    scaled = stage.scaled(anchor)
-    if kind not in _OF_SCALER or scaled is None:
+    if kind not in _OF_SCALER or stage.scaled(anchor) is None:
         return [sentence]
-    condition = stage.condition(*scaled, anchor)
-    return [] if condition is None else conditional(stage, condition, [sentence])
+    for one in (Kind.SCALER_STEP, Kind.BACKWARD):  # what was scaled may be unscaled, whether it is stepped or not
+        scaled = stage.scaled(anchor, (one,))
+        condition = stage.condition(*scaled, anchor) if scaled and stage.says_the_same(*scaled, anchor) else None
+        if condition is not None:
+            return conditional(stage, condition, [sentence])
+    return []
 
 
 # --- events at the wrong place ----------------------------------------------------------------------------------------

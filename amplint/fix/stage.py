@@ -84,9 +84,11 @@ class Stage:
             return found
         return None
 
-    def scaled(self, near: cst.CSTNode) -> tuple[Event, cst.CSTNode] | None:
+    def scaled(
+        self, near: cst.CSTNode, kinds: tuple[Kind, ...] = (Kind.SCALER_STEP, Kind.BACKWARD)
+    ) -> tuple[Event, cst.CSTNode] | None:
         """The step, else the backward, that is said to a scaler in the function of a node: another call than that."""
-        for event in (self.event(Kind.SCALER_STEP), self.event(Kind.BACKWARD)):
+        for event in map(self.event, kinds):
             node = self.node(event) if event is not None else None
             if event is None or node is None or node is near or "scaler" not in read(event.kind, node):
                 continue
@@ -167,6 +169,24 @@ class Stage:
             return bare
         return " and ".join(reversed(parts))
 
+    def says_the_same(self, event: Event, node: cst.CSTNode, anchor: cst.CSTNode) -> bool:
+        """Whether the conditions under which a node runs, its gate aside, say the same where a statement stands."""
+        around = takewhile(lambda above: not self.code.inside(anchor, above), self.code.above(node))
+        tests = (one for one in around if isinstance(one, cst.If) and not self.is_gate(one, event))
+        return not any(self._is_set_between(one, anchor) for one in tests)
+
+    def _is_set_between(self, node: cst.If, anchor: cst.CSTNode) -> bool:
+        """Whether something that a test reads is set between it and a statement, so that it says something else there,
+        or nothing."""
+        read = {self.code.source(one) for one in every(node.test) if isinstance(one, cst.Name | cst.Attribute)}
+        start, end = sorted((self.code.span(node)[0], self.code.span(anchor)[0]))
+        for one in every(self.code.function(anchor)):
+            if isinstance(one, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.NamedExpr | cst.For):
+                at = self.code.span(one)[0]
+                if start <= at < end and not read.isdisjoint(map(self.code.source, _bound(one.target))):
+                    return True
+        return False
+
     def _taken(self, node: cst.If, negated: bool) -> str:
         """The condition of a branch as part of a longer one."""
         test, source = node.test, self.code.source(node.test)
@@ -210,6 +230,12 @@ def remainders(node: cst.CSTNode) -> Iterator[cst.BinaryOperation]:
         yield node
     for child in node.children:
         yield from remainders(child)
+
+
+def _bound(target: cst.CSTNode) -> list[cst.CSTNode]:
+    """What an assignment to a target sets: it, or its parts."""
+    parts = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
+    return [one for part in parts for one in _bound(part.value)] or [target]
 
 
 def _words(node: cst.CSTNode) -> list[cst.Name]:

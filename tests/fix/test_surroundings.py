@@ -94,3 +94,29 @@ def test_no_error_that_was_hidden_is_left_in_the_open(clip, moves):
     assert ("repeated-unscale" in done) is moves
     had, has = ({one.code for one in document.findings} for document in (before, after))
     assert has <= had | {"dropped-tail-window"}
+
+
+SET_LATER = """\
+import torch
+
+
+def train(model, loader, criterion, optimizer, scheduler):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        if fine:
+            scheduler.step()
+        BETWEEN
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "moves"),
+    [("fine = loss < 1", False), ("_, fine = loss", False), ("kept = loss < 1", True), ("loss.fine = 1", True)],
+)
+def test_a_condition_goes_along_only_where_it_says_the_same(between, moves):
+    before, after, _ = mended(SET_LATER.replace("BETWEEN", between))
+    assert [finding.code for finding in before.findings] == ["scheduler-before-optimizer"]
+    assert (after.script.text != before.script.text) is moves
