@@ -210,6 +210,11 @@ class Run:
         """What was decided, in the order in which it was first asked."""
         return {decision.key: decision.value for decision in self.decisions.values()}
 
+    @property
+    def barren(self) -> bool:
+        """Whether the run ended before any backward: what was decided in it may matter for all that follows."""
+        return self.passed[0] == 0
+
     @cached_property
     def happened(self) -> Hashable:
         """All that happened by the end of the run, in a form that is quick to compare."""

@@ -40,6 +40,10 @@ class Decided(Protocol):
         """All that happened, equal for runs in which the same happened."""
 
     @property
+    def barren(self) -> bool:
+        """Whether the run ended before any training: then no decision of it has shown that it changes nothing."""
+
+    @property
     def cost(self) -> int:
         """How many statements the run took."""
 
@@ -132,7 +136,8 @@ class _Search(Generic[R]):
         forced = _otherwise(run.choices, keys)
         found = self._played(forced)
         if found.happened == run.happened:
-            self.idle.update(found.choices.keys() & set(keys))
+            if not run.barren:
+                self.idle.update(found.choices.keys() & set(keys))
             self.stride = min(2 * self.stride, MAX_STRIDE)
             self._add(run, [key for key in keys if key not in found.choices])  # not asked any more: not tried either
             self._ask(found, [key for key in found.choices if key not in run.choices])

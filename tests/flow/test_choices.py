@@ -1,5 +1,6 @@
 """Which assignments of run constants a program is run under: all that differ in what happens, up to a limit."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from hypothesis import given, settings
@@ -13,6 +14,10 @@ class Played:
     happened: object
     choices: dict[str, bool] = field(default_factory=dict)
     cost: int = 1
+
+    @property
+    def barren(self):
+        return self.happened is None
 
 
 class Program:
@@ -159,3 +164,18 @@ def test_the_last_of_several_options_is_tried_although_the_others_change_nothing
         return "plain" if not decide("precision == 'fp16'") else "scaled"
 
     assert happened(Program(program)) == ["plain", "scaled"]
+
+
+def test_a_decision_is_not_idle_because_a_run_ended_before_anything_happened():
+    def ask(decide):
+        if decide("debug"):
+            return None
+        for guard in "abcdef":
+            if decide(guard):
+                return None
+        return "wrong" if decide("flag") else "right"
+
+    idle = Counter()
+    for _ in range(3):  # as when the model is learned: what is idle is remembered
+        all_runs(Program(ask), limit=9, idle=idle)
+    assert "wrong" in happened(Program(ask), idle=idle)
