@@ -120,9 +120,20 @@ def _first_of_turn(stage: Stage, event: Event) -> Statement | None:
     inside = [one for one in nodes if loop is not None and stage.code.inside(one, loop)]
     if not inside:
         return None
-    first = min(inside, key=lambda one: stage.code.span(one)[0])
+    apart = [one for one in inside if stepping is None or not stage.code.exclude(one, stepping)]
+    first = min(apart or inside, key=lambda one: stage.code.span(one)[0])
     around = takewhile(lambda one: one is not loop, (first, *stage.code.above(first)))
-    return [one for one in around if isinstance(one, Statement)][-1]
+    within = takewhile(lambda one: not _leaves_out(stage, one, stepping), around)
+    return [one for one in within if isinstance(one, Statement)][-1]
+
+
+def _leaves_out(stage: Stage, node: cst.CSTNode, stepping: cst.CSTNode | None) -> bool:
+    """Whether a node is an `if` of which one branch steps and another one does not step the same optimizer."""
+    optimizer = read(Kind.STEP, stepping).get("optimizer") if stepping is not None else None
+    if optimizer is None or not isinstance(node, cst.If) or not any(one is stepping for one in every(node)):
+        return False
+    branches = [node.body, *([node.orelse] if node.orelse is not None else [])]
+    return not all(any(read(Kind.STEP, one).get("optimizer") == optimizer for one in every(at)) for at in branches)
 
 
 def _last_of_turn(stage: Stage, step: Event) -> Event | None:

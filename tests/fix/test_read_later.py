@@ -267,3 +267,23 @@ def train(gen, disc, data, opt_g, opt_d, n_critic, noise):
 def test_what_another_loss_fills_after_the_step_is_zeroed_before_the_backward():
     back = "            loss_d.backward"
     assert mended_text(CRITICS) == CRITICS.replace(back, f"            opt_d.zero_grad()\n{back}")
+
+
+IN_TURN = """\
+def train(gen, disc, loader, opt_g, opt_d):
+    for i, (x, z) in enumerate(loader):
+        if i % 2 == 0:
+            loss = disc(gen(z).detach()).mean() - disc(x).mean()
+            loss.backward()
+            opt_d.step()
+            opt_d.zero_grad()
+        else:
+            loss = -disc(gen(z)).mean()
+            loss.backward()
+            opt_g.step()
+"""
+
+
+def test_of_two_that_step_in_turn_each_is_zeroed_in_its_own_turn():
+    step = "            loss.backward()\n            opt_g.step"
+    assert mended_text(IN_TURN) == IN_TURN.replace(step, f"            opt_g.zero_grad()\n{step}")
