@@ -108,11 +108,18 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if name in _SEEDS or name in seeds or _MAKERS.search(name):
+    if name in _SEEDS or name in seeds or _MAKERS.search(name) or _makes_an_optimizer(node):
         return True
     if name == "clip_grad_norm_":  # of a model that somebody keeps, who may know more of it
         return _HELD.search(text) is not None
     return name == "autocast" and _to_look_at(node, text)
+
+
+def _makes_an_optimizer(node: ast.Call) -> bool:
+    """Whether a call is handed the parameters of a model first: whoever makes an optimizer trains, perhaps by functions
+    of another file."""
+    handed = node.args[0] if node.args else None
+    return isinstance(handed, ast.Call) and getattr(handed.func, "attr", "") == "parameters"
 
 
 def _to_look_at(node: ast.Call, text: str) -> bool:
