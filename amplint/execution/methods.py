@@ -64,7 +64,9 @@ _SAME_LOSS = frozenset(
     """mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_
     type""".split()
 )
-_KEEPS_NUMBERS = frozenset({"detach_", "requires_grad_"})
+_KEEPS_NUMBERS = frozenset({"detach_", "requires_grad_", "masked_fill_", "nan_to_num_"})
+"""Methods that leave gradients as they are, but for elements that are repaired or left out."""
+
 _OUT = frozenset({"item", "detach", "tolist", "numpy"})
 
 

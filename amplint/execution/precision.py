@@ -41,7 +41,7 @@ _DTYPES = {
     "torch.float32": Precision.OFF,
     "torch.float": Precision.OFF,
 }
-_DEFAULTS = {"cuda": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
+_DEFAULTS = {"cuda": Precision.FLOAT16, "mps": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
 _NEUTRAL = re.compile(r"^(torch|contextlib|open|tempfile|warnings|tqdm|time|threading)\b|no_sync|no_grad|timer|profil")
 _CASTS = re.compile(r"(?i)amp|auto_?cast|ctx|context|precision|half")
 
