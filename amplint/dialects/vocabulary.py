@@ -90,6 +90,10 @@ HIDDEN = """backward backwards backprop backpropagate zero_grad zerograd step st
     replay train_batch train_one train_step training_step scale_loss"""
 """Words of methods that do a part of the training step where nobody sees it."""
 
+DECORATING = """time timed times timeit timer profile profiled trace traced annotate nvtx record catch retry typed
+    typechecked jaxtyped beartype deprecated override cache cached main command script jit compile"""
+"""Of decorators that leave a function what it is."""
+
 TAKING = "step steps stepping optimize optimise optimized apply applied update hook hooks callback callbacks"
 GRADIENTS = "grad grads gradient gradients"
 BESIDE_GRADIENTS = """no_grad zero_grad enable_grad set_grad requires_grad scaler scale accum accumulate accumulation

@@ -128,6 +128,8 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
     elif isinstance(owner, Class):
         owner.attributes[name] = value
     else:
+        if isinstance(owner, Optimizer) and name in ("step", "zero_grad"):
+            owner.governed = True  # by what has been put in the place of its own method
         places.put(run, owner, name, value)
 
 

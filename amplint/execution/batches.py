@@ -33,7 +33,8 @@ def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     drawn = (*args[:1], *args[3:5], *(keywords[name] for name in _DRAWN_FROM if name in keywords))
     text = f"torch.utils.data.DataLoader({', '.join(text_of(value) for value in given)[:60]})"
     unending = any(endless.has_no_end(run, value) for value in drawn)
-    return Symbol(text, tags=_LOADED, reach=reach.of(given), endless=unending)
+    tags = _LOADED | ({"streamed"} if any(endless.is_streamed(run, value) for value in drawn) else set())
+    return Symbol(text, tags=tags, reach=reach.of(given), endless=unending)
 
 
 def _counted_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

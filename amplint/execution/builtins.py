@@ -14,6 +14,7 @@ from amplint.execution.run import NothingLeft, Run
 from amplint.execution.values import (
     NUMBER,
     Class,
+    Incomplete,
     Instance,
     Loss,
     Optimizer,
@@ -40,6 +41,8 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return INTRINSICS[name](run, args, keywords, at)
     if make is not None and args:
         return make(run, args, keywords, at)
+    if name == "dict" and not args:
+        return keywords if isinstance(keywords, Incomplete) else dict(keywords)
     counted = run.in_batches and any(isinstance(value, NUMBER) for value in args)  # by the loop, for all that is known
     return Symbol(f"{name}({', '.join(text_of(value) for value in args)})", Origin.OPAQUE if counted else _origin(args))
 

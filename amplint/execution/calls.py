@@ -14,6 +14,7 @@ from amplint.execution import (
     builtins,
     counting,
     endless,
+    hidden,
     libraries,
     mappings,
     methods,
@@ -54,7 +55,7 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.protocol.events import ANY_LENGTH, Gate
+from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.values import with_changes
 
 Arguments = list[Value]
@@ -88,8 +89,15 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         known = isinstance(func, Class) and libraries.of_library(func)
         keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
     owner = node.func.owner if isinstance(node.func, ir.Attr) else None
-    if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN) and not only_reads(func.name):
-        places.reached(run, evaluate(run, scope, owner))  # its class has no such method that is seen
+    if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN):
+        hidden.called(run, evaluate(run, scope, owner), func, node.at)
+    if isinstance(func, Bound) and run.in_batches and func.owner == Symbol("super()"):
+        hidden.called_on(run, scope.instance, func.name, node.at)
+    if run.in_batches and any(map(hidden.is_everything, (*node.args, *node.starred))) and not only_reads(text_of(func)):
+        run.emit(Kind.OPAQUE, node.at)
+    if run.in_batches and isinstance(node.func, ir.Call) and getattr(node.func.func, "name", "") == "getattr":
+        for value in node.func.args[:1]:
+            hidden.called_by_name(run, evaluate(run, scope, value), node.at)
     return totals.begun(run, invoke(run, func, args, keywords, node.at))
 
 
@@ -171,6 +179,11 @@ def _run_function(
     node = function.node
     name = node.name if isinstance(node, ir.Function) else "lambda"
     symbols.hand_over_if_lost(run, node, args, keywords, at)
+    if hidden.dispatches(node):
+        return symbols.call(run, Symbol(name), args, keywords, at)
+    if run.in_batches and hidden.is_remade(run, function):
+        run.emit(Kind.OPAQUE, at)
+        return Symbol(f"{name}(...)", Origin.OPAQUE)
     if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
         if run.in_batches:
             places.handed_over(run, args)
@@ -368,6 +381,8 @@ def stream_of(run: Run, value: Value) -> Stream:
     text = text_of(value)
     governed = isinstance(value, Symbol) and value.governed
     through = reach.of([value])
+    if isinstance(value, Symbol) and "streamed" in value.tags:
+        run.streamed.add(text)
     return Stream(
         lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed, reach=through),
         batches=True,

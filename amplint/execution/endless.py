@@ -26,6 +26,22 @@ def has_no_end(run: Run, value: Value) -> bool:
     return isinstance(begins, Method) and isinstance(node := begins.function.node, ir.Function) and node.endless
 
 
+def is_streamed(run: Run, value: Value) -> bool:
+    """Whether something is gone through and never asked for its n-th element: an `IterableDataset` of the program."""
+    if not isinstance(value, Instance) or isinstance(attributes.read(run, value, "__getitem__"), Method):
+        return False
+    return isinstance(attributes.read(run, value, "__iter__"), Method)
+
+
+def spends(body: tuple[ir.Stmt, ...]) -> bool:
+    """Whether a loop is left as soon as a number has come up to another: its budget."""
+    for node in (one for one in body if isinstance(one, ir.If)):
+        leaves = bool(node.body) and isinstance(node.body[-1], ir.Leave) and node.body[-1].how == "break"
+        if (leaves and isinstance(node.test, ir.Compare) and node.test.op in (">=", ">", "==")) or spends(node.body):
+            return True
+    return False
+
+
 def says_endless(text: str) -> bool:
     """Whether what is not seen says by its name that it has no end: `infinite_loader(data)`, or `data.repeat()`, which
     tf.data and WebDataset repeat for ever where no number is given."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from amplint.execution import arithmetic, horizon
+from amplint.execution import arithmetic, endless, horizon
 from amplint.execution.run import LONGEST, MAX_ITERATIONS, WINDOW, Run
 from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
@@ -210,8 +210,8 @@ def _finish(run: Run, node: ir.For, stream: Stream) -> None:
         name = window.name if window else text_of(stream.bound) if stream.bound is not None else ANY_LENGTH
         name = name or _end(node.source)
         run.loop_gate = Gate(run.site(node.at), name)
-    elif stream.endless:
-        run.endless = True
+    elif stream.endless or (not run.loops and endless.spends(node.body) and _gone_through(stream) in run.streamed):
+        run.endless = True  # or until the budget is spent, for all that is known
     else:
         run.emit(Kind.EPOCH_END, node.at)
 

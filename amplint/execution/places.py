@@ -50,7 +50,8 @@ def put(run: Run, owner: Value, key: Value, value: Value) -> None:
         kept[_ANY] = unknown(f"{text}{_ANY}")
         return
     _forget(run, f"{text}{name}")
-    changes = run.in_batches and isinstance(value, Symbol) and value.origin is Origin.OPAQUE
+    changes = run.in_batches and isinstance(value, Symbol) and value.origin is not Origin.RUN
+    changes = changes and not (value.forward or value.reach)
     if _is_kept(owner, value) or name[1:] in run.program.counted:
         kept[name] = value
     elif name in kept or changes:
@@ -107,13 +108,13 @@ def called(run: Run, owner: str, method: str) -> None:
 
 
 def reached(run: Run, value: Value) -> None:
-    """Code that is not seen has had an object of a class of the program: what nothing else counts may be another
-    number now."""
+    """Code that is not seen has had an object of a class of the program: a counter that nothing else counts may have
+    another value than it began with."""
     module = value.klass.scope.outermost().module if isinstance(value, Instance) else None
     if not isinstance(value, Instance) or (module is not None and module.library):
         return
     for name, held in value.attributes.items():
-        if type(held) in (int, Count) and name not in run.program.counted:
+        if type(held) in (int, Count) and held == 0 and name not in run.program.counted:
             value.attributes[name] = unknown(f"{value.text}.{name}")
 
 

@@ -38,6 +38,7 @@ from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.records import Latest
 from amplint.execution.run import Run
 from amplint.execution.values import (
+    Bound,
     Class,
     Criterion,
     Function,
@@ -296,7 +297,7 @@ def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 
 def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    if args and isinstance(args[0], (Class, Function, Method, Public)):
+    if args and isinstance(args[0], (Bound, Class, Function, Method, Public)):
         return Partial(args[0], tuple(args[1:]), tuple(keywords.items()), not isinstance(keywords, Incomplete))
     return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
 

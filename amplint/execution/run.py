@@ -127,8 +127,8 @@ class Run:
     batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
     others call, in contexts that are not seen. `per_call`: the parameters of a function that is called for each batch,
     perhaps with another value every time. `caught`: the blocks that run in which what torch raises is caught.
-    `endless`: a loop over batches never comes to an end. `loaded`: what loaders were made of. `branches`: those of
-    conditions that the program is in.
+    `endless`: a loop over batches never comes to an end; `streamed`: loaders whose data have no length. `loaded`: what
+    loaders were made of. `branches`: those of conditions that the program is in.
     `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by that,
     those that methods which are not seen were called on amid the batches. `takes`: how deep
     the calls were where a `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what
@@ -204,6 +204,7 @@ class Run:
     loaded: set[str] = field(default_factory=set)
     places: dict[str, dict[str, Value]] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
+    streamed: set[str] = field(default_factory=set)
 
     @property
     def choices(self) -> dict[str, bool]:

@@ -12,7 +12,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
-from amplint.execution import arithmetic, libraries, places, roles
+from amplint.execution import arithmetic, hidden, libraries, places, roles
 from amplint.execution.contexts import Partial
 from amplint.execution.values import (
     Function,
@@ -70,7 +70,7 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     places.handed_over(run, [] if only_reads(short) or not run.in_batches else handed)
     if (run.path, at) in run.program.forwards:  # a framework's object is there for its devices and regions
         handed = [value for value in handed if not libraries.is_one(value)]
-    given = [inner for value in handed for inner in _flat(value)]
+    given = [inner for value in handed for one in hidden.parts(value) for inner in _flat(one)]
     optimizers = [value for value in given if roles.played_by(run, value) == "optimizer"]
     scalers = [value for value in given if isinstance(value, Scaler) or roles.played_by(run, value) == "scaler"]
     for scaler in scalers:
@@ -82,6 +82,8 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     if optimizers and not reads:
         return
     if scalers and not reads:
+        run.emit(Kind.OPAQUE, at)
+    elif run.in_batches and any(map(hidden.acts_later, handed)):
         run.emit(Kind.OPAQUE, at)
     elif writes_gradients(short) and (owner or given):
         run.emit(Kind.OPAQUE, at)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.unseen import only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
@@ -116,7 +117,8 @@ class Relevance:
         inner = id(node) if isinstance(node, (ir.For, ir.While)) else loop
         self._collect(suites(node), function, inner, (*parents, id(node)))
 
-    def _line(self, node: ir.Stmt, function: str, loop: int, parents: tuple[int, ...]) -> Line:
+    def _bound(self, node: ir.Stmt) -> set[str]:
+        """The names that a statement binds, or of which it may change what they stand for."""
         bound: set[str] = set()
         if isinstance(node, (ir.Assign, ir.Augment)):
             bound = binds(node.target)
@@ -132,6 +134,10 @@ class Relevance:
         if isinstance(node, (ir.Assign, ir.Augment)):
             bound |= self._grows_by(node)
         bound |= {part.name for part in walk(node) if isinstance(part, ir.Walrus)}
+        return bound
+
+    def _line(self, node: ir.Stmt, function: str, loop: int, parents: tuple[int, ...]) -> Line:
+        bound = self._bound(node)
         called = frozenset(reaches(node, self.usage.driven))
         doing = (
             acts(node, self.usage)
@@ -139,6 +145,7 @@ class Relevance:
             or self._runs(node, function)
             or id(node) in self._schedules.makes
             or self._gathers(node)
+            or self._of_a_base(node)
         )
         read = (
             reads(node)
@@ -179,6 +186,13 @@ class Relevance:
         call = node.value if isinstance(node, ir.Do) else None
         appends = isinstance(call, ir.Call) and last(call.func) == "append" and len(call.args) == 1
         return isinstance(call, ir.Call) and appends and last(call.args[0]) in self.usage.losses
+
+    def _of_a_base(self, node: ir.Stmt) -> bool:
+        """Whether a method is called that none of the module's classes has: of a base that perhaps nobody sees."""
+        method = node.value.func if isinstance(node, ir.Do) and isinstance(node.value, ir.Call) else None
+        owner = method.owner if isinstance(method, ir.Attr) else None
+        own = last(owner) == "self" or (isinstance(owner, ir.Call) and last(owner.func) == "super")
+        return own and last(method) not in self._known and not (only_reads(last(method)) or only_runs(last(method)))
 
     def _copies(self, value: ir.Expr) -> bool:
         """Whether a value is a loss divided: a copy that perhaps is not the one that is back-propagated."""

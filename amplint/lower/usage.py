@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
@@ -44,6 +44,7 @@ class Usage:
     averages: frozenset[str] = frozenset()
     gradients: frozenset[str] = frozenset()
     driven: frozenset[str] = frozenset()
+    holding: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -152,7 +153,10 @@ def _hands_over(call: ir.Call, usage: Usage) -> bool:
     """Whether an optimizer, a scaler, gradients or the whole trainer are passed to a call: anything may happen."""
     values = (*call.args, *(value for _, value in call.keywords))
     names = [part.name for value in values for part in walk(value) if isinstance(part, (ir.Name, ir.Attr))]
-    if any(name == "self" or usage.plays(name) for name in names):
+    names += [last(value) for value in call.starred]
+    if any(isinstance(value, ir.Call) and last(value.func) == "locals" for value in (*values, *call.starred)):
+        return not only_reads(last(call.func))
+    if any(name == "self" or name in usage.holding or usage.plays(name) for name in names):
         return True
     if (isinstance(call.func, ir.Name) and hides(last(call.func))) or _may_change_a_model(call, names):
         return True
@@ -196,7 +200,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                     losses |= {_divided(part) for part in (*owner, *node.args)}
     methods.pop("", None)
     wrappers = wrapping(body)
-    return Usage(
+    found = Usage(
         {name: frozenset(used) for name, used in methods.items()},
         frozenset(clips),
         frozenset(losses - {""}),
@@ -207,6 +211,16 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         frozenset(gradients),
         driven(body),
     )
+    return replace(found, holding=frozenset(_holding(body, found)))
+
+
+def _holding(body: Iterable[ir.Stmt], usage: Usage) -> Iterator[str]:
+    """The names of mappings that an optimizer or a scaler is put into."""
+    made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
+    for node in made:
+        holds = isinstance(node.value, ir.Mapping) or last(getattr(node.value, "func", None)) == "dict"
+        if holds and any(usage.plays(last(part)) for part in walk(node.value)):
+            yield from binds(node.target)
 
 
 def _steps_for(method: ir.Attr) -> bool:
