@@ -13,6 +13,7 @@ from types import MappingProxyType
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.versions import allows, reaches
+from amplint.dialects import advice as advised
 from amplint.dialects.dialect import Dialect
 from amplint.execution.latent import released
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness, in_own_names
@@ -37,7 +38,7 @@ from amplint.lower.uncalled_states import uncalled_states
 from amplint.own_names import own_names
 from amplint.played import Played, side_by_side
 from amplint.protocol.events import Event, Site
-from amplint.protocol.facts import PIPELINED, SHARDED_CLIP
+from amplint.protocol.facts import PIPELINED, SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
 from amplint.source.ignored_targets import ignored_targets
@@ -296,10 +297,16 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
+                words = {**_told(fact), **words}
                 sure = rule.remedy is not None and fact.called not in (PIPELINED, SHARDED_CLIP)  # in some runs, perhaps
                 scene = Scene(words=tuple(words.items())) if sure else None
                 yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words, scene=scene)
                 said |= {rule.id} if rule.once else set()
+
+
+def _told(fact: Fact) -> dict[str, str]:
+    """The framework whose loop calls the method that a fact is about, if it says which."""
+    return {"through": str(fact.arguments["through"])} if "through" in fact.arguments else {}
 
 
 def _all_breaches(played: Played, rules: Mapping[str, Rule]) -> Iterator[Breach]:
@@ -350,7 +357,7 @@ def _finding(breach: Breach, lines: Sequence[str]) -> Finding:
     names = own_names(lines, ((kind, at) for kind, at in breach.about if at.path == here))
     said = in_own_names(_filled(rule.message, breach.words), names)
     message = said + in_words(breach.assumed) + _latent(breach.latent)
-    advice = in_own_names(_filled(rule.advice, breach.words), names)
+    advice = in_own_names(_filled(advised(rule.id, rule.advice, breach.words), breach.words), names)
     place = _place(breach.site)
     some = bool(breach.assumed or breach.latent)
     made = Finding(here, place, breach.rule, severity, message, advice, witness, conditional=some, scene=breach.scene)

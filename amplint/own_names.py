@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from amplint.dialects import DIALECTS
 from amplint.protocol.events import Kind, Site
 
 Names = tuple[tuple[str, str], ...]
-"""Per word that the catalogue uses (`optimizer`, `scaler`) the user's own expression."""
+"""Per word that texts use (`optimizer`, `scaler`, `accelerator`) the user's own expression."""
+
+_CALLS = [dialect.spelling.get("backward", "").partition(".backward(") for dialect in DIALECTS]
+_FRAMEWORKS = tuple(sorted({owner for owner, called, _ in _CALLS if called} - {"optimizer"}))
+"""What the dialects call the object of a framework that back-propagates."""
 
 
 def own_names(lines: Sequence[str], calls: Iterable[tuple[Kind, Site]]) -> Names:
@@ -42,13 +47,18 @@ _METHODS = {
     Kind.UNSCALE: "unscale_",
     Kind.ZERO_GRAD: "zero_grad",
     Kind.UPDATE: "update",
+    Kind.BACKWARD: "backward",
 }
 """Per kind of event the method whose call it is."""
 
 
 def _roles(kind: Kind, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """The parts of a call that are an optimizer or a scaler; `optimizer.step()` of a framework's steps its scaler."""
+    """The parts of a call that are an optimizer, a scaler, or the object of a framework that back-propagates;
+    `optimizer.step()` of a framework's steps its scaler."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr != _METHODS[kind]:
+        return
+    if kind is Kind.BACKWARD:
+        yield from ((word, call.func.value) for word in _FRAMEWORKS)
         return
     by_scaler = kind in (Kind.UNSCALE, Kind.UPDATE) or (kind is Kind.SCALER_STEP and bool(call.args))
     yield ("scaler" if by_scaler else "optimizer"), call.func.value

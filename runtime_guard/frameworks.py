@@ -49,6 +49,16 @@ class Brought:
     division: Division | None = None
 
 
+@dataclass(frozen=True)
+class Maker:
+    """A function of the user's that makes the loss which a framework's loop takes on: what the framework calls it, its
+    code, and whose loop that is."""
+
+    attribute: str
+    code: CodeType
+    loop: str
+
+
 class Frameworks:
     """The frameworks of a run. `looped`: places outside of a framework's own training loop: what surrounds them there
     tells no micro-steps apart."""
@@ -88,7 +98,8 @@ class Frameworks:
         maker = next(filter(None, map(self._maker, frames)), None) if place in self.looped else None
         if maker is None:
             return Brought(place, said, division)
-        return Brought(self._moved_to(place, maker[1]), {**said, maker[0]: "the user's"}, division)
+        said = {**said, maker.attribute: "the user's", "framework": maker.loop}
+        return Brought(self._moved_to(place, maker.code), said, division)
 
     def _undivided(self, frames: list[FrameType], divisions: list[Division]) -> bool:
         """Whether no framework that a loss goes through divides it: by configuration, or because none ever does."""
@@ -161,15 +172,16 @@ class Frameworks:
         context, count = known[1].context or (None, "")
         return Division(length, context if getattr(owner, count, None) == 0 else None)
 
-    def _maker(self, frame: FrameType) -> tuple[str, CodeType] | None:
-        """What the framework calls the user's function that has made the loss which a frame takes on to its backward,
-        and its code."""
+    def _maker(self, frame: FrameType) -> Maker | None:
+        """The user's function that has made the loss which a frame takes on to its backward."""
         known = self._known(frame)
-        owner = frame.f_locals.get("self") if known is not None else None
-        for attribute in known[1].losses.get(frame.f_code.co_name, ()) if known is not None else ():
-            code = _code(getattr(owner, attribute, None))
+        if known is None:
+            return None
+        dialect, live = known
+        for attribute in live.losses.get(frame.f_code.co_name, ()):
+            code = _code(getattr(frame.f_locals.get("self"), attribute, None))
             if code is not None and self._sites.owner(code.co_filename) is Owner.USER:
-                return attribute, code
+                return Maker(attribute, code, next((loop.name for loop in dialect.loops.values()), dialect.name))
         return None
 
     def _moved_to(self, place: Place, code: CodeType) -> Place:

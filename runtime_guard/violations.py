@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from amplint.catalogue.rule import Rule, Tier
+from amplint.catalogue.through import words_of
+from amplint.dialects import advice as advised
 from amplint.protocol.events import Site
 from amplint.protocol.state import Moment
 
@@ -54,12 +56,12 @@ def _shown(site: Site) -> str:
 def violation_of(rule: Rule, moment: Moment, words: Mapping[str, str] | None = None) -> Violation:
     """The violation that a moment shows."""
     mild = rule.tier is not Tier.ERROR or (rule.milder is not None and rule.milder(moment))
-    spoken = {**moment.event.detail, **(rule.words(moment) if rule.words else {}), **(words or {})}
+    spoken = {**words_of(rule, moment), **(words or {})}
     return Violation(
         code=rule.id,
         severity="warning" if mild else "error",
         message=_filled(rule.message, spoken),
-        advice=_filled(rule.advice, spoken),
+        advice=_filled(advised(rule.id, rule.advice, spoken), spoken),
         site=rule.site(moment),
         previous=_led_to(rule, moment),
         window=moment.ledger.window.steps + 1,

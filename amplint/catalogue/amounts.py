@@ -64,25 +64,28 @@ def scale_in_doubt(moment: Moment) -> bool:
 def hardly_felt(moment: Moment) -> bool:
     """Whether the optimizer is known not to feel a constant factor: an adaptive one, no clip, no coupled decay."""
     algorithm = moment.ledger.algorithm
-    if Kind.CLIP in moment.last or algorithm is None:
+    if _clipped(moment) or algorithm is None:
         return False
     created = moment.last.get(Kind.CREATE)
     coupled = created is not None and created.detail.get("decays") == "yes"
     return algorithm in _DECOUPLED or (algorithm in _ADAPTIVE and not coupled)
 
 
+def _clipped(moment: Moment) -> bool:
+    """Whether gradients are clipped: by a call, or in the framework's step."""
+    return Kind.CLIP in moment.last or moment.event.detail.get("clips") == "yes"
+
+
 def window_words(moment: Moment) -> dict[str, str]:
     """How a message spells the window's length, and what too large a gradient does under this optimizer."""
     backward = moment.last.get(Kind.BACKWARD)
     length = (backward.detail.get("added_over") if backward is not None else None) or length_of(moment)
+    felt = "norm that the clip compares with its threshold" if _clipped(moment) else "step of SGD"
+    consequence = f", and with it the {felt}"
     if hardly_felt(moment):
-        consequence = (
-            f" ({moment.ledger.algorithm} hides it as long as nothing is clipped or decayed with the gradient)"
-        )
-    elif Kind.CLIP in moment.last:
-        consequence = ", and with it the norm that the clip compares with its threshold"
-    else:
-        consequence = ", and with it the step of SGD"
+        engine = moment.event.detail.get("clips") == "perhaps"
+        unless = "unless the engine clips" if engine else "as long as nothing is clipped or decayed with the gradient"
+        consequence = f" ({moment.ledger.algorithm} hides it {unless})"
     return {"n": length, "times": _measured_sum(moment) or length, "consequence": consequence}
 
 
@@ -321,11 +324,6 @@ def unscaled_loss(moment: Moment) -> bool:
     return moment.event.scaled is False
 
 
-def within_a_scale(moment: Moment) -> bool:
-    """Whether the event is in a block at the end of which a library takes out the scale."""
-    return "within" in moment.event.detail
-
-
 def below_the_scale(moment: Moment) -> bool:
     """Whether a clip's threshold does not carry the loss scale itself, as `limit * scaler.get_scale()` does.
 
@@ -343,12 +341,11 @@ def below_the_scale(moment: Moment) -> bool:
 def threshold_words(moment: Moment) -> dict[str, str]:
     """What a threshold comes to on gradients that carry the loss scale: in numbers where both are known."""
     clip = moment.event if moment.event.kind is Kind.CLIP else moment.last.get(Kind.CLIP, moment.event)
-    or_else = ", or clip after the block that unscales them at its end" if within_a_scale(moment) else ""
     try:
         effective = float(clip.detail["limit"]) / float({**clip.detail, **moment.event.detail}["scale"])
     except (KeyError, ValueError, ZeroDivisionError):
-        return {"threshold": "the written one divided by the scale (1/65536 of it at the start)", "or_else": or_else}
-    return {"threshold": f"{effective:.2g}", "or_else": or_else}
+        return {"threshold": "the written one divided by the scale (1/65536 of it at the start)"}
+    return {"threshold": f"{effective:.2g}"}
 
 
 def runs_ahead(moment: Moment) -> bool:

@@ -1,7 +1,7 @@
 """Questions about what a framework's calls do, and what was done past them.
 
 An event that a framework's call brings about carries in its detail `through`, the framework, and how the framework
-spells its own `backward` and `clip`, where it has them.
+spells its own `backward` and `clip`, where it has them; one of the user's own that counts on it carries `framework`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import isclose
 
 from amplint.catalogue.amounts import divided_alone, divisor_words
+from amplint.catalogue.rule import Rule
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
@@ -19,6 +20,19 @@ from amplint.protocol.state import Moment
 from amplint.protocol.window import totals
 
 _FRAMEWORK = "by the framework's backward"
+
+
+def words_of(rule: Rule, moment: Moment) -> dict[str, str]:
+    """What the texts of a rule may quote: what the event says, the framework that the step goes through, and the rule's
+    own words."""
+    events = (moment.event, *(moment.last[kind] for kind in _TELLING if kind in moment.last))
+    names = (event.detail.get(key) for key in ("framework", "through") for event in events)
+    through = next(filter(None, names), None)
+    known = {} if through is None else {"through": through}
+    return {**moment.event.detail, **known, **(rule.words(moment) if rule.words else {})}
+
+
+_TELLING = (Kind.STEP, Kind.BACKWARD)
 
 
 def by_hand(moment: Moment) -> bool:
@@ -49,6 +63,12 @@ def bypassed(kind: Kind, due: str) -> Callable[[Moment], bool]:
 def lost_words(moment: Moment) -> dict[str, str]:
     """What a framework's own backward would have done, as the framework says it."""
     return {"lost": moment.event.detail.get("lost", _LOST)}
+
+
+def clip_words(moment: Moment) -> dict[str, str]:
+    """What torch's clip misses."""
+    part = "where parameters are sharded the norm is that of a part"
+    return {"missed": part if without_scale(moment) else f"a loss scale is still in them, and {part}"}
 
 
 _LOST = "neither divided by the window nor multiplied by the loss scale that the step takes out"
@@ -95,6 +115,11 @@ def alone_outside(moment: Moment) -> bool:
 def context_words(moment: Moment) -> dict[str, str]:
     """The context that was not entered."""
     return {"context": moment.last[Kind.BACKWARD].detail["outside"]}
+
+
+def within_a_scale(moment: Moment) -> bool:
+    """Whether the event is in a block at the end of which a library takes out the scale."""
+    return "within" in moment.event.detail
 
 
 def perhaps_scaled(moment: Moment) -> bool:

@@ -57,6 +57,18 @@ TRAINERS: Mapping[str, Normalization] = {
 LOOPS: Mapping[str, Loop] = {name: loop for dialect in DIALECTS for name, loop in dialect.loops.items()}
 """Classes of which a framework calls methods from a loop of its own."""
 
+REMEDIES: Mapping[str, Mapping[str, str]] = {
+    **{dialect.name: dialect.remedies for dialect in DIALECTS},
+    **{loop.name: loop.remedies for loop in LOOPS.values()},
+}
+"""Per framework, and per loop of one, what to do about a mistake there, by its rule."""
+
+
+def advice(rule: str, usual: str, words: Mapping[str, str]) -> str:
+    """What to do about a mistake: as it is in the framework that the words say it goes through, else as usual."""
+    return REMEDIES.get(words.get("through", ""), {}).get(rule, usual)
+
+
 OVERRIDES: frozenset[str] = frozenset({"compute_loss"}).union(
     *({*loop.micro_step, loop.configures} - {""} for loop in LOOPS.values())
 )

@@ -5,6 +5,10 @@ from __future__ import annotations
 from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live
 
+_AT_BOUNDARY = "under `if accelerator.sync_gradients`"
+_ZERO = "call `optimizer.zero_grad()` after `optimizer.step()`: prepared, both wait for the boundary"
+_CLIP = f"clip between `accelerator.backward(loss)` and `optimizer.step()`, {_AT_BOUNDARY}"
+
 ACCELERATE = Dialect(
     name="accelerate",
     behaviour="accelerate.behaviour",
@@ -21,6 +25,29 @@ ACCELERATE = Dialect(
         "backward": "accelerator.backward(loss)",
         "clip": "accelerator.clip_grad_norm_(...)",
         "boundary": "accelerator.sync_gradients",
+    },
+    remedies={
+        "backward-only-at-boundary": "call `accelerator.backward(loss)` on every micro-step: inside "
+        "`accelerator.accumulate(model)` a prepared optimizer waits for the boundary by itself",
+        "bypassed-framework-clip": f"call `accelerator.clip_grad_norm_(...)` instead, {_AT_BOUNDARY}",
+        "clip-after-step": _CLIP,
+        "clip-before-backward": _CLIP,
+        "clip-per-micro-step": f"clip once per window, {_AT_BOUNDARY}",
+        "double-loss-division": "leave the division to `accelerator.backward(loss)`",
+        "ema-per-micro-step": f"update the average {_AT_BOUNDARY}",
+        "repeated-unscale": f"let `accelerator.clip_grad_norm_(...)` unscale, once per window, {_AT_BOUNDARY}",
+        "scaled-gradient-norm": f"use the norm that `accelerator.clip_grad_norm_(...)` returns {_AT_BOUNDARY}: it "
+        'unscales first, and with `float("inf")` it clips nothing',
+        "scaler-update-order": "take this update out: `optimizer.step()` updates the scaler",
+        "scaler-with-bfloat16": 'give the Accelerator `mixed_precision="bf16"`',
+        "scheduler-on-skipped-step": "hand it to `accelerator.prepare`, or step it only if "
+        "`accelerator.optimizer_step_was_skipped` is False",
+        "scheduler-per-micro-step": f"step it {_AT_BOUNDARY}, or hand it to `accelerator.prepare`",
+        "step-bypasses-scaler": "step the optimizer that `accelerator.prepare` returns",
+        "step-per-micro-step": "step only on the micro-step that completes the window: inside "
+        "`accelerator.accumulate(model)` a prepared optimizer does so by itself",
+        "zero-grad-before-step": _ZERO,
+        "zero-grad-per-micro-step": _ZERO,
     },
     live=Live(
         folders=("accelerate",),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live, Role
 
+_CONTEXT = "with amp.scale_loss(loss, optimizer) as scaled:"
+_NO_SCALER = "take the GradScaler out: `amp.scale_loss` scales and unscales, and an overflow skips `optimizer.step()`"
+
 APEX = Dialect(
     name="apex",
     behaviour="apex.behaviour",
@@ -15,6 +18,13 @@ APEX = Dialect(
         "apex.amp.master_params": "master_params",
         "apex.amp.state_dict": "state_dict",
         "apex.amp.load_state_dict": "load_state_dict",
+    },
+    remedies={
+        "bypassed-framework-backward": f"back-propagate what the block hands out: `{_CONTEXT} scaled.backward()`",
+        "clip-before-unscale": "clip after the block of `amp.scale_loss`, which unscales the gradients at its end",
+        "discarded-scaled-loss": f"back-propagate what the block hands out: `{_CONTEXT} scaled.backward()`",
+        "repeated-unscale": _NO_SCALER,
+        "unscaled-backward": _NO_SCALER,
     },
     live=Live(folders=("apex",)),
     transparent=frozenset({"apex.parallel.DistributedDataParallel", "apex.parallel.convert_syncbn_model"}),

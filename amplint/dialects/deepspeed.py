@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import Dialect, Live, Role
+from amplint.dialects.dialect import CLIPS, Dialect, Live, Role
+
+_CLIP = "set `gradient_clipping` in the configuration of DeepSpeed, and take this clip out: `engine.step()` clips"
+_AT_BOUNDARY = "where `engine.is_gradient_accumulation_boundary()` is true before `engine.step()`"
 
 DEEPSPEED = Dialect(
     name="deepspeed",
@@ -14,7 +17,17 @@ DEEPSPEED = Dialect(
     adopts={"model_engine": "Engine"},
     shape={"Engine": ("model", frozenset({"backward", "step"}))},
     live=Live(folders=("deepspeed",), windows={"backward": "gradient_accumulation_steps"}),
-    spelling={"backward": "engine.backward(loss)", "clip": "`gradient_clipping` of the DeepSpeed configuration"},
+    spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping"},
+    remedies={
+        **dict.fromkeys(CLIPS, _CLIP),
+        "double-loss-division": "leave the division to `engine.backward(loss)`",
+        "ema-per-micro-step": f"update the average {_AT_BOUNDARY}",
+        "scaled-gradient-norm": "use `engine.get_global_grad_norm()` after `engine.step()`",
+        "scheduler-on-skipped-step": "hand it to `deepspeed.initialize(..., lr_scheduler=scheduler)`: `engine.step()` "
+        "moves it on, unless the step was skipped",
+        "scheduler-per-micro-step": "hand it to `deepspeed.initialize(..., lr_scheduler=scheduler)`: `engine.step()` "
+        "moves it on once per window",
+    },
     accounts=(
         Account(
             framework="DeepSpeed",

@@ -11,6 +11,16 @@ from amplint.dialects.schedules import Schedule
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Wrapper
 
+CLIPS = (
+    "bypassed-framework-clip",
+    "clip-after-step",
+    "clip-before-backward",
+    "clip-before-unscale",
+    "clip-per-micro-step",
+    "clip-raises-on-overflow",
+)
+"""The rules about a clip that is not due at all where a framework's step clips, as it is configured."""
+
 
 class Role(Enum):
     """What part an object plays in a training step."""
@@ -39,6 +49,7 @@ class Loop:
     for optimizers and schedules. `window`: the attribute by which it divides every loss; empty where that depends.
     `off`: an attribute that says that the user's method does it all. `own`: methods that make it another loop. `keeps`:
     what it steps by itself, by the attribute or method of the object that has it. `backward`: what is due instead.
+    `remedies`: per rule, what to do about it in a method that only returns a loss.
     """
 
     name: str
@@ -50,6 +61,7 @@ class Loop:
     window: str = ""
     off: str = ""
     own: frozenset[str] = frozenset()
+    remedies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,7 +106,8 @@ class Dialect:
     advice. `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
     that touch no gradient.
-    `sentences`: how an event of certain objects is written, and read.
+    `sentences`: how an event of certain objects is written, and read. `remedies`: per rule, what to do about it where
+    the framework back-propagates or steps, if that is something else than with torch alone.
     `live`: what its frames tell while it runs.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `loops`: classes of which
     the framework calls methods from a loop of its own. `words`: a file without
@@ -128,6 +141,7 @@ class Dialect:
     settings: Mapping[str, str] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[Kind, str] = field(default_factory=dict)
+    remedies: Mapping[str, str] = field(default_factory=dict)
     live: Live | None = None
 
     @property

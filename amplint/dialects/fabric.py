@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live
+from amplint.dialects.lightning import LOST
+
+_CLIP = "`fabric.clip_gradients(model, optimizer, max_norm=max_norm, error_if_nonfinite=False)`"
 
 FABRIC = Dialect(
     name="fabric",
@@ -15,7 +18,18 @@ FABRIC = Dialect(
         "lightning_fabric.Fabric": "Fabric",
     },
     adopts={"fabric": "Fabric"},
-    spelling={"backward": "fabric.backward(loss)", "clip": "fabric.clip_gradients(...)"},
+    spelling={"backward": "fabric.backward(loss)", "clip": "fabric.clip_gradients(...)", "lost": LOST},
+    remedies={
+        "bypassed-framework-clip": f"call {_CLIP} instead",
+        "clip-raises-on-overflow": "pass `error_if_nonfinite=False`: the scaler skips the step by itself",
+        "repeated-unscale": "let `fabric.clip_gradients(...)` unscale, once per window, where the optimizer steps",
+        "scaled-gradient-norm": "use the norm that `fabric.clip_gradients(...)` returns: it unscales first, and with "
+        '`max_norm=float("inf"), error_if_nonfinite=False` it clips nothing',
+        "scaler-with-bfloat16": 'give Fabric `precision="bf16-mixed"`',
+        "scheduler-on-skipped-step": "step it only if `fabric.strategy.precision.scaler.get_scale()` has not fallen in "
+        "`optimizer.step()`",
+        "step-bypasses-scaler": "step the optimizer that `fabric.setup` returns",
+    },
     live=Live(folders=("lightning/fabric", "lightning_fabric")),
     accounts=(
         Account(

@@ -10,6 +10,12 @@ _PACKAGES = ("lightning", "lightning.pytorch", "pytorch_lightning")
 _MODULES = tuple(
     f"{package}{place}.LightningModule" for package in _PACKAGES for place in ("", ".core", ".core.module")
 )
+LOST = (
+    "neither multiplied by the loss scale that the step of 16-mixed takes out, nor left to the strategy of the devices"
+)
+_HOOK = "in `on_before_optimizer_step`, which Lightning calls in `optimizer.step()`"
+_CLIP = f"clip {_HOOK}"
+_NO_SCALER = 'take the scaler of your own out, and give the Trainer `precision="16-mixed"`'
 _AUTOMATIC = Loop(
     name="Lightning",
     micro_step=frozenset({"training_step"}),
@@ -20,6 +26,14 @@ _AUTOMATIC = Loop(
     own=frozenset({"backward", "optimizer_step", "lr_scheduler_step"}),
     keeps={"lr_schedulers": "the schedule", "optimizers": "the optimizer"},
     backward="return loss",
+    remedies={
+        "bypassed-framework-backward": "return the loss, and leave its backward to Lightning; or set "
+        "`self.automatic_optimization = False`, and call `self.manual_backward(loss)`",
+        "clip-before-backward": f"give the Trainer `gradient_clip_val`, or {_CLIP}",
+        "double-loss-division": "return the loss undivided: Lightning divides it",
+        "scheduler-horizon-mismatch": "count it in updates, of which there are "
+        '`self.trainer.estimated_stepping_batches`, or hand it over with `"interval": "epoch"`',
+    },
 )
 """`lightning/pytorch/loops/optimization/automatic.py` and `loops/training_epoch_loop.py` of 2.6.6: the loss that
 `training_step` returns is divided by `accumulate_grad_batches`, back-propagated and stepped; a schedule is stepped once
@@ -39,8 +53,17 @@ LIGHTNING = Dialect(
     },
     spelling={
         "backward": "self.manual_backward(loss)",
-        "lost": "neither multiplied by the loss scale that 16-mixed takes out in the step, nor left to the strategy of "
-        "several devices",
+        "lost": LOST,
+    },
+    remedies={
+        "clip-after-step": _CLIP,
+        "clip-before-backward": _CLIP,
+        "clip-before-unscale": f"{_CLIP} once it has unscaled; nothing else may unscale",
+        "repeated-unscale": f"take `unscale_()` out, and {_CLIP} once it has unscaled",
+        "scaled-gradient-norm": f"measure it {_HOOK} once it has unscaled",
+        "scaler-with-bfloat16": 'give the Trainer `precision="bf16-mixed"`',
+        "step-bypasses-scaler": _NO_SCALER,
+        "unscaled-backward": _NO_SCALER,
     },
     live=Live(
         folders=("lightning/pytorch", "pytorch_lightning"),

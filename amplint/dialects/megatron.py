@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import Dialect
+from amplint.dialects.dialect import CLIPS, Dialect
 
 _CORE = "megatron.core"
 _TRAINING = ("megatron.training", "megatron.training.training")
@@ -27,8 +27,11 @@ MEGATRON = Dialect(
     words=frozenset({"forward_backward_func", "def forward_step("}),
     spelling={
         "backward": "forward_backward_func(...)",
-        "clip": "`clip_grad` of the optimizer's configuration",
+        "clip": "clip_grad",
     },
+    remedies=dict.fromkeys(
+        CLIPS, "set `clip_grad` in the configuration of the optimizer, and take this clip out: `optimizer.step()` clips"
+    ),
     accounts=(
         Account(
             framework="Megatron-Core",

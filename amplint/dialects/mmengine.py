@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import Dialect
+from amplint.dialects.dialect import CLIPS, Dialect
 
 _NAMES = ("OptimWrapper", "AmpOptimWrapper")
 
@@ -14,7 +14,8 @@ MMENGINE = Dialect(
     adopts={"optim_wrapper": "OptimWrapper"},
     seeds=frozenset({"update_params"}),
     words=frozenset({".update_params("}),
-    spelling={"backward": "optim_wrapper.update_params(loss)", "clip": "`clip_grad` of the optimizer wrapper"},
+    spelling={"backward": "optim_wrapper.update_params(loss)", "clip": "clip_grad"},
+    remedies=dict.fromkeys(CLIPS, "give the optimizer wrapper `clip_grad`, and take this clip out: the wrapper clips"),
     accounts=(
         Account(
             framework="MMEngine",

@@ -38,6 +38,11 @@ TRAINER_LOOP = Loop(
     own=frozenset({"train", "_inner_training_loop", "_run_epoch"}),
     keeps={"optimizer": "the optimizer", "lr_scheduler": "the schedule"},
     backward="self.accelerator.backward(loss)",
+    remedies={
+        "bypassed-framework-backward": "return the loss: `training_step` back-propagates it",
+        "clip-before-backward": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
+        "double-loss-division": "divide by `num_items_in_batch` once",
+    },
 )
 """`transformers/trainer.py` of 5.23: `training_step` back-propagates what `compute_loss` returns with
 `self.accelerator.backward`; `_run_epoch` steps the optimizer and the schedule."""

@@ -116,8 +116,16 @@ def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 def _open_scale(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`open_scale(1)`, `open_scale(-1)`: from here to there the gradients carry a scale that is taken out then."""
-    run.open_scales += args[0]
+    if args[0] > 0:
+        run.open_scales.append(_library(run))
+    else:
+        run.open_scales.pop()
     return None
+
+
+def _library(run: Run) -> str:
+    """The name of the library whose program runs."""
+    return run.here.path if run.here is not None else ""
 
 
 def _as_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -178,7 +186,7 @@ def _due(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     certain: no condition has been asked yet, and the module calls that function nowhere."""
     called = any(args[1] in used for used in (*run.program.usage.values(), run.program.called))
     if isinstance(args[0], Optimizer) and not run.decisions and not called:
-        args[0].due = {name: str(value) for name, value in keywords.items()}
+        args[0].due = {"framework": _library(run), **{name: str(value) for name, value in keywords.items()}}
     return None
 
 

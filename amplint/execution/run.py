@@ -197,7 +197,7 @@ class Run:
     doubts: list[int] = field(default_factory=list)
     finite: int = 0
     large: int = 0
-    open_scales: int = 0
+    open_scales: list[str] = field(default_factory=list)
     kept: dict[str, int] = field(default_factory=dict)
     batch_sizes: set[str] = field(default_factory=set)
     endless: bool = False
@@ -343,8 +343,8 @@ class Run:
         found: dict[str, str] = {}
         if self.here is not None and self.here.library:
             found |= {**self.here.detail, **self.remarks}
-        elif self.open_scales and kind is Kind.CLIP:
-            found["within"] = "yes"
+        elif self.open_scales:
+            found |= {"framework": self.open_scales[-1], **({"within": "yes"} if kind is Kind.CLIP else {})}
         if self.finite and kind in _OF_FINITE:
             found["finite"] = "asked"
         if self.large and kind in _OF_FINITE:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from amplint.catalogue.rule import Rule, Tier
+from amplint.catalogue.through import words_of
 from amplint.flow.attribution import attributed
 from amplint.flow.conditions import needed
 from amplint.protocol.events import STEPS, Event, Kind, Site
@@ -128,15 +129,18 @@ def _set(breach: Breach, rules: Mapping[str, Rule]) -> Breach:
     return replace(breach, shown=None, scene=scene)
 
 
-_NAMING = (Kind.STEP, Kind.SCALER_STEP, Kind.UNSCALE, Kind.ZERO_GRAD, Kind.UPDATE)
+_NAMING = (Kind.STEP, Kind.SCALER_STEP, Kind.UNSCALE, Kind.ZERO_GRAD, Kind.UPDATE, Kind.BACKWARD)
 
 
 def _about(shown: Shown) -> Iterable[tuple[Kind, Site]]:
-    """The first call of each kind that says what the user calls the optimizer of a moment, and its scaler."""
+    """The first call of each kind that says what the user calls the optimizer of a moment, its scaler, and the object
+    of a framework that back-propagates."""
     for kind in _NAMING:
-        found = (one for one in shown.events if one.kind is kind and one.optimizer in (None, shown.moment.name))
-        if (first := next(found, None)) is not None:
-            yield kind, first.site
+        found = [one for one in shown.events if one.kind is kind and one.optimizer in (None, shown.moment.name)]
+        if kind is Kind.BACKWARD:
+            found = [one for one in found if "through" in one.detail]
+        if found:
+            yield kind, found[0].site
 
 
 def _steps(trace: Trace) -> bool:
@@ -266,7 +270,7 @@ def _breach(rule: Rule, shown: Shown) -> Breach:
     moment = shown.moment
     mild = rule.tier is not Tier.ERROR or (rule.milder is not None and rule.milder(moment))
     because = tuple((found.site, what) for kind, what in rule.because if (found := rule.earlier(moment, kind)))
-    words = {**moment.event.detail, **(rule.words(moment) if rule.words else {})}
+    words = words_of(rule, moment)
     site = rule.site(moment)
     there = (event.stack for event in (moment.event, *moment.last.values()) if event.site == site)
     calls = next(there, moment.event.stack)

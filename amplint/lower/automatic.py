@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from amplint.dialects import DIALECTS, LOOPS
 from amplint.dialects import vocabulary as words
@@ -35,9 +36,15 @@ def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Sco
     if (loop.off and any(_named(part) == loop.off for part in every)) or driven_by_hand(every, loop.micro_step):
         return  # the loop is the user's, sometimes at least
     for name in loop.micro_step & methods.keys():
-        yield from _micro_step(path, loop, methods[name])
+        found = _micro_step(path, loop, methods[name])
+        yield from _by(loop, found) if name in loop.returns else found
     if loop.configures in methods:
-        yield from _configured(path, methods[loop.configures], scope)
+        yield from _by(loop, _configured(path, methods[loop.configures], scope))
+
+
+def _by(loop: Loop, facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Facts about methods that leave the rest to a loop, with its name."""
+    return (replace(fact, arguments={**fact.arguments, "through": loop.name}) for fact in facts)
 
 
 def _named(node: object) -> str:

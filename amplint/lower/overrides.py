@@ -69,7 +69,7 @@ class Overrides:
         if lineage is None or not isinstance(method, ir.Function) or self._steps_itself(lineage):
             return
         if (second := _divided_again(method)) is not None:
-            told: dict[int | str, object] = {"window": COUNT, "again": "by hand"}
+            told: dict[int | str, object] = {"window": COUNT, "again": "by hand", "through": TRAINER_LOOP.name}
             yield Fact("divided", Site(self.path, *second.at), told, IN_A_LOOP)
         said = _with_the_count(method)
         usual = TRAINERS[lineage.public]

@@ -53,6 +53,20 @@ def train(model, criterion, loader, optimizer, every):
             optimizer.step()
             optimizer.zero_grad()
 """
+ACCELERATED = """
+from accelerate import Accelerator
+class Trainer:
+    def __init__(self, net, opt, loader, every):
+        self.acc = Accelerator(gradient_accumulation_steps=every, mixed_precision="fp16")
+        self.net, self.opt, self.loader = self.acc.prepare(net, opt, loader)
+    def fit(self, criterion):
+        for x, y in self.loader:
+            with self.acc.accumulate(self.net):
+                self.acc.backward(criterion(self.net(x), y))
+                self.acc.clip_grad_norm_(self.net.parameters(), 1.0)
+                self.opt.step()
+                self.opt.zero_grad()
+"""
 
 
 def advice(source, rule):
@@ -65,6 +79,16 @@ def advice(source, rule):
 )
 def test_the_scaler_and_the_optimizer_are_the_users(source, call):
     assert advice(source, "clip-before-unscale") == [f"call `{call}` before clipping"]
+
+
+def test_the_object_of_a_framework_is_the_users():
+    told = "let `self.acc.clip_grad_norm_(...)` unscale, once per window, under `if self.acc.sync_gradients`"
+    assert advice(ACCELERATED, "repeated-unscale") == [told]
+
+
+def test_a_step_that_a_framework_takes_is_called_on_no_scaler():
+    found = [one.message for one in findings_of(ACCELERATED, "train.py") if one.code == "repeated-unscale"]
+    assert "`self.opt.update()`" not in found[0]
 
 
 def test_so_they_are_in_what_a_fix_says(tmp_path, capsys, monkeypatch):

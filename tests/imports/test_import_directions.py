@@ -28,7 +28,7 @@ ROOMS = {
     "analysis": (
         "source",
         "lower",
-        "dialects.dialect",
+        "dialects",
         "execution",
         "flow",
         "catalogue",
@@ -52,7 +52,7 @@ ROOMS = {
     "dialects": ("protocol",),
     "protocol": (),
     "findings": ("protocol.scene",),
-    "own_names": ("protocol",),
+    "own_names": ("dialects", "protocol"),
 }
 LIVE_ROOMS = ("catalogue", "dialects", "protocol")
 HOMES_OF_LIBCST = ("amplint.source.parse", "amplint.lower", "amplint.fix")

@@ -60,10 +60,10 @@ program that is right clips scaled gradients. The numbers of a run that was tune
   (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping)
 """
 
-from amplint.catalogue.amounts import at_least, below_the_scale, takes_out_a_scale, threshold_words, within_a_scale
+from amplint.catalogue.amounts import at_least, below_the_scale, takes_out_a_scale, threshold_words
 from amplint.catalogue.remedy import Insert, Move, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import perhaps_scaled
+from amplint.catalogue.through import perhaps_scaled, within_a_scale
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 from amplint.protocol.state import Moment
@@ -71,16 +71,17 @@ from amplint.protocol.state import Moment
 
 def _of_no_second_loss(moment: Moment) -> bool:
     """Whether it is not a second loss, without the scale, that mixes gradients which something unscales: that is told
-    at this loss. Over several micro-steps it is the unscaling of each."""
-    mixed_at_once = Kind.UNSCALE in moment.last and moment.ledger.window.micro_steps == 1
-    return not mixed_at_once and below_the_scale(moment)
+    at this loss. Over several micro-steps it is the unscaling of each, unless the call that clips unscales first."""
+    unscaled = moment.last.get(Kind.UNSCALE)
+    at_once = unscaled is not None and (moment.ledger.window.micro_steps == 1 or unscaled.site == moment.event.site)
+    return not at_once and below_the_scale(moment)
 
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="gradients are clipped while they still carry the loss scale: the effective threshold is {threshold}, "
     "so nearly every gradient is shrunk to the same tiny norm",
-    advice="call `scaler.unscale_(optimizer)` before clipping{or_else}",
+    advice="call `scaler.unscale_(optimizer)` before clipping",
     when=(
         Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1), also=below_the_scale),
         Condition(Kind.CLIP, grads=Grads.MIXED, restacked=0, micro_steps=at_least(1), also=_of_no_second_loss),

@@ -73,18 +73,18 @@ becomes the one that is written. The numbers of a run that was tuned with the mi
 
 from amplint.catalogue.remedy import AtBoundary, Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import bypassed, without_scale
+from amplint.catalogue.through import bypassed, clip_words, without_scale
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="gradients are clipped by torch, but the step is the framework's: a loss scale is still in them, and where "
-    "parameters are sharded the norm is that of a part",
+    message="gradients are clipped by torch, but the step is the framework's: {missed}",
     advice="call `{clip}` instead",
     when=(Condition(STEPS, clipped=True, also=bypassed(Kind.CLIP, "clip")),),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "the framework back-propagates here"), (Kind.STEP, "and steps here")),
     milder=without_scale,
+    words=clip_words,
     hides=("clip-before-unscale",),
     remedy=safe(
         "call `{clip}`",

@@ -57,7 +57,7 @@ from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="`scaler.scale(loss)` returns the scaled loss and leaves `loss` as it was: the result is thrown away",
+    message="the scaled loss that is made here is thrown away: the loss itself stays as it was",
     advice="back-propagate the result: `scaler.scale(loss).backward()`",
     when=(Condition(Kind.DISCARD),),
     hides=("unscaled-backward",),
