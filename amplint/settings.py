@@ -104,7 +104,7 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
         baseline=Path(table["baseline"]) if "baseline" in table else None,
         cache_dir=Path(table["cache-dir"]) if "cache-dir" in table else None,
         file=file,
-        versions={**({} if isolated else _declared(here)), **table.get("versions", {})},
+        versions={**_declared(here, isolated), **table.get("versions", {})},
         dialects=table.get("dialects", {}),
         unsafe_fixes=table.get("unsafe-fixes", False) if said.unsafe_fixes is None else said.unsafe_fixes,
         fixable=Selection(requests(table.get("fixable", [ALL]), (), table.get("unfixable", ()))),
@@ -133,15 +133,27 @@ def _nearest(start: Path) -> Path | None:
     return None
 
 
-def _declared(start: Path) -> dict[str, str]:
-    """The bounds that the nearest pyproject.toml declares for what the project depends on."""
-    from amplint.catalogue.versions import declared
+_LISTS = ("requirements.txt", "requirements*.txt", "requirements/*.txt", "environment*.y*ml")
+"""Files that list what a project needs, for pip and for conda."""
+
+
+def _declared(start: Path, isolated: bool) -> dict[str, str]:
+    """The bounds that a project declares for what it depends on, in the nearest folder upwards that declares any.
+
+    A list of requirements is no configuration, so it is read in an isolated run too.
+    """
+    from amplint.catalogue.versions import LIBRARIES, declared, listed
 
     for folder in (start, *start.parents):
-        file = folder / "pyproject.toml"
-        if file.is_file():
+        file, found = folder / "pyproject.toml", dict[str, str]()
+        if there := not isolated and file.is_file():
             with suppress(OSError, SettingsError):  # a file that says nothing to amplint may be broken
-                return declared(_parsed(file, file.read_bytes()))
+                found = declared(_parsed(file, file.read_bytes()))
+        for file in (one for pattern in _LISTS for one in sorted(folder.glob(pattern))):
+            with suppress(OSError):
+                found = {**listed(file.read_text(encoding="utf-8", errors="replace")), **found}
+        if there or (folder / ".git").exists() or not found.keys().isdisjoint(LIBRARIES):
+            return {name: bounds for name, bounds in found.items() if name in LIBRARIES}
     return {}
 
 

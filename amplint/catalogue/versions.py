@@ -13,6 +13,10 @@ _PINNED = frozenset({"", "===", "==", "~=", "^"})
 _UPPER = frozenset({"<", "<="})
 
 
+LIBRARIES = frozenset({"torch", "transformers", "accelerate", "lightning", "pytorch-lightning", "deepspeed", "keras"})
+"""Libraries of which the version may matter to a rule."""
+
+
 def allows(versions: Mapping[str, str], since: tuple[str, str] | None) -> bool:
     """Whether all versions that are declared of a library have what came with a version of it.
 
@@ -65,6 +69,27 @@ def declared(document: Mapping[str, Any]) -> dict[str, str]:
         if bounds:
             found.setdefault(name.lower().replace("_", "-"), bounds)
     return found
+
+
+def listed(text: str) -> dict[str, str]:
+    """The bounds of libraries in a list of one a line, as pip and conda read them: `torch==1.9.0  # for the driver`,
+    `  - pytorch=1.12.1=py3.8_cuda11.3`."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        said = _REQUIREMENT.match(line.strip().removeprefix("- ").strip("\"'"))
+        if said is None or not said[2].strip().startswith(_SIGNS):
+            continue
+        bounds = said[2].strip()
+        if bounds[0] == "=" and bounds[1:2] != "=":  # conda's: the version, and then the build
+            bounds = f"=={bounds[1:].partition('=')[0]}"
+        name = said[1].lower().replace("_", "-")
+        found.setdefault(_OF_CONDA.get(name, name), bounds.partition("+")[0])
+    return found
+
+
+_SIGNS = ("=", "<", ">", "~", "!")
+_OF_CONDA = {"pytorch": "torch"}
+"""Libraries that conda calls otherwise than pip."""
 
 
 def _requirements(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

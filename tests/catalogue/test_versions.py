@@ -3,7 +3,8 @@
 import pytest
 
 from amplint.analysis import findings_of
-from amplint.catalogue.versions import allows, declared, reaches
+from amplint.catalogue.versions import allows, declared, listed, reaches
+from amplint.settings import Overrides, load
 
 OLD = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"
 
@@ -98,3 +99,49 @@ def test_what_a_project_depends_on_is_declared():
 
 def test_a_document_without_a_project_declares_nothing():
     assert declared({}) == declared({"project": 1, "tool": {"poetry": []}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "bounds"),
+    [
+        ("torch==1.9.0", "==1.9.0"),
+        ("torch == 2.0.1+cu118  # for the driver", "== 2.0.1"),
+        ("torch>=1.10,<3 ; python_version > '3.8'", ">=1.10,<3"),
+        ("  - pytorch=1.12.1=py3.8_cuda11.3_cudnn8.3.2_0", "==1.12.1"),
+        ("  - pytorch=2.4", "==2.4"),
+        ('  - "torch~=2.1"', "~=2.1"),
+        ("torch", None),
+        ("torchvision==0.10.0", None),
+        ("# torch==1.9", None),
+        ("torch @ https://example.org/torch-1.9.0.whl", None),
+        ("--index-url https://example.org/whl", None),
+    ],
+)
+def test_lists_of_requirements_are_read(line, bounds):
+    assert listed(f"numpy==1.24\n{line}\n").get("torch") == bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("requirements.txt", "torch==1.9.0"),
+        ("requirements-dev.txt", "torch==1.9.0"),
+        ("requirements/base.txt", "torch>=1.7"),
+        ("environment.yml", "dependencies:\n  - pytorch=1.12.1=py3.8_0"),
+    ],
+)
+def test_a_project_for_an_older_torch_is_not_told_to_use_what_is_newer(name, line, tmp_path, monkeypatch):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(line + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for isolated in (True, False):
+        assert findings_of(OLD, "train.py", load(Overrides(), isolated=isolated).versions) == []
+    assert [found.code for found in findings_of(OLD, "train.py")] == ["deprecated-cuda-amp"]
+
+
+def test_what_is_declared_nearest_holds(tmp_path, monkeypatch):
+    (tmp_path / "requirements.txt").write_text("torch==1.9.0\n", encoding="utf-8")
+    (tmp_path / "inner" / "src").mkdir(parents=True)
+    (tmp_path / "inner" / "requirements.txt").write_text("torch==2.6.0\nnumpy==2.0\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "inner" / "src")
+    assert load(Overrides()).versions == {"torch": "==2.6.0"}

@@ -61,7 +61,8 @@ grad_scaler = GradScaler()
 
 Write `torch.amp.autocast("cuda", ...)` and `torch.amp.GradScaler("cuda", ...)`: the device comes first, what was
 passed by position moves by one. `custom_fwd` and `custom_bwd` of `torch.amp` take `device_type="cuda"`. If the project
-supports torch before 2.4, say so in its dependencies, or with `versions = {torch = ">=2.1"}` in `[tool.amplint]`.
+supports torch before 2.4, say so in its dependencies (`pyproject.toml`, `requirements.txt`, `environment.yml`), or with
+`versions = {torch = ">=2.1"}` in `[tool.amplint]`.
 
 ## Fix
 
