@@ -37,7 +37,8 @@ def _parts(trail: Trail) -> tuple[Trail, ...]:
 
 def kept(run: Run, target: ir.Expr, before: Value, value: Value, at: ir.Span) -> None:
     """Tells of a name to which a loss was added, if it now holds losses of earlier micro-steps that were
-    back-propagated. `before`: what it held; a number that was added brings no graph."""
+    back-propagated. `before`: what it held; a number that was added brings no graph, and a sum without it is a new one.
+    """
     if run.without_graph or run.in_operator:
         return
     changed = isinstance(before, Instance) and before is value  # which does not tell what it held
@@ -45,7 +46,8 @@ def kept(run: Run, target: ir.Expr, before: Value, value: Value, at: ir.Span) ->
     known = {id(part) for one in earlier if isinstance(one, Loss) for part in _parts(one.trail)}
     for one in mappings.held(value):
         if isinstance(one, Loss) and one.attached and any(id(part) not in known for part in one.trail.terms):
-            _kept(run, target, one, at)
+            if changed or not known.isdisjoint(id(part) for part in _parts(one.trail)):
+                _kept(run, target, one, at)
 
 
 def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:

@@ -44,12 +44,23 @@ def _added(statement: cst.CSTNode) -> Added | None:
         return statement.target, [statement.value]
     if isinstance(statement, cst.Assign) and isinstance(statement.value, cst.BinaryOperation):
         target = statement.targets[0].target
+        if not any(side.deep_equals(target) for side in _operands(statement.value)):
+            return None
         sides = [side for side in (statement.value.right, statement.value.left) if not side.deep_equals(target)]
         return (target, sides) if isinstance(target, cst.BaseExpression) else None
     call = statement.value if isinstance(statement, cst.Expr) else None
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.args:
         return call.func.value, [call.args[0].value]
     return None
+
+
+def _operands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a value is computed from by operators alone."""
+    if isinstance(value, cst.BinaryOperation):
+        yield from _operands(value.left)
+        yield from _operands(value.right)
+    else:
+        yield value
 
 
 def _others(stage: Stage, statement: Statement, total: cst.BaseExpression) -> list[cst.BaseExpression] | None:
