@@ -81,6 +81,9 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if isinstance(owner, Optimizer) and libraries.may_be_kept(run, owner):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
+    if isinstance(owner, (Optimizer, Scaler)) and name not in TORCH.quiet and roles.is_remade(run, owner):
+        run.emit(Kind.OPAQUE, at)
+        return Symbol(f"{text_of(owner)}.{name}()", Origin.DATA, governed=True)
     if isinstance(owner, (Optimizer, Scheduler)) and name not in ("__init__", attributes.OVERRIDDEN):
         owner = libraries.kept(run, owner, "optimizer" if isinstance(owner, Optimizer) else "scheduler")
     if isinstance(owner, Instance):

@@ -75,6 +75,11 @@ def play(run: Run, value: Value, role: str) -> Value:
     return run.objects[key]
 
 
+def is_remade(run: Run, value: Value) -> bool:
+    """Whether nobody knows what the methods of an optimizer or a scaler do."""
+    return bool(run.remade) and text_of(value) in run.remade
+
+
 _INSIDE = ".optimizer"
 
 
@@ -86,6 +91,8 @@ def _held(run: Run, text: str) -> Value:
 
 
 def _made(run: Run, role: str, symbol: Symbol) -> Value:
+    if symbol.given is not None and is_remade(run, symbol.given):
+        run.remade.add(symbol.text)
     if role == "optimizer" and run.taken is not None:
         return run.taken  # there is no other one, and it came back
     if role == "optimizer":

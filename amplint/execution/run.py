@@ -130,7 +130,8 @@ class Run:
     `endless`: a loop over batches never comes to an end; `streamed`: loaders whose data have no length. `loaded`: what
     loaders were made of. `branches`: those of conditions that the program is in.
     `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by that,
-    those that methods which are not seen were called on amid the batches. `takes`: how deep
+    those that methods which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers
+    that code which is not seen had before the batches, and what it made of them. `takes`: how deep
     the calls were where a `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what
     `iter` made of something whose length is known, and how many of its elements `next` has taken.
     """
@@ -204,6 +205,7 @@ class Run:
     loaded: set[str] = field(default_factory=set)
     places: dict[str, dict[str, Value]] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
+    remade: set[str] = field(default_factory=set)
     streamed: set[str] = field(default_factory=set)
 
     @property

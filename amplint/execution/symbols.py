@@ -37,6 +37,7 @@ from amplint.execution.values import (
     Once,
     Origin,
     Parameters,
+    Scaler,
     Stream,
     Symbol,
     Trail,
@@ -230,7 +231,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     ran = precision.of_call(run, func)
     text = f"{func.text}({inner})"
     optimizers = [value for value in values if roles.is_an_optimizer(run, value)]
-    given = optimizers[0] if len(optimizers) == 1 and not run.program.libraries else None  # what wraps which is theirs
+    parts = optimizers or [value for value in values if isinstance(value, Scaler)]
+    given = parts[0] if len(parts) == 1 and not run.program.libraries else None  # what wraps which is theirs
     made = Symbol(text, origin, governed=func.governed, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
 

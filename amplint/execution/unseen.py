@@ -29,6 +29,7 @@ from amplint.execution.values import (
     Stream,
     Symbol,
     Value,
+    text_of,
 )
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -77,6 +78,8 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
         if isinstance(scaler, Scaler) and _RESTORES(short):
             scaler.maker = ()  # its state does not begin where it was made
     reads = only_reads(short)
+    if not (reads or run.in_batches or _leaves_methods(func.text, [*args, *keywords.values()])):
+        _remake(run, handed)
     for optimizer in optimizers if not reads else ():
         run.emit(Kind.OPAQUE, at, roles.play(run, optimizer, "optimizer"))
     if optimizers and not reads:
@@ -89,6 +92,18 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
         run.emit(Kind.OPAQUE, at)
     elif not reads and (any(map(_many_gradients, handed)) or _may_train(run, owner, short, given, at)):
         run.emit(Kind.OPAQUE, at)
+
+
+def _leaves_methods(made: str, handed: list[Value]) -> bool:
+    """Whether it is known why an optimizer is handed over: to a framework, or to a schedule, by what is called or by a
+    setting that it is handed."""
+    names = (made, *(one.text for one in handed if isinstance(one, Symbol)))
+    return any(map(roles.is_scheduler_name, names)) or any(map(libraries.is_one, handed))
+
+
+def _remake(run: Run, handed: list[Value]) -> None:
+    """Code that has an optimizer or a scaler before the batches may put its own in the place of their methods."""
+    run.remade.update(text_of(one) for one in handed if isinstance(one, Scaler) or roles.is_an_optimizer(run, one))
 
 
 def _may_train(run: Run, owner: str, short: str, given: list[Value], at: ir.Span) -> bool:
@@ -134,4 +149,4 @@ def _flat(value: Value) -> list[Value]:
         return [inner for item in value.values() for inner in _flat(item)]
     if isinstance(value, Instance):
         return [value, *(held for held in value.attributes.values() if isinstance(held, (Optimizer, Scaler, Symbol)))]
-    return [value]
+    return [value, value.given] if isinstance(value, Symbol) and value.given is not None else [value]

@@ -215,11 +215,12 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
 
 
 def _holding(body: Iterable[ir.Stmt], usage: Usage) -> Iterator[str]:
-    """The names of mappings that an optimizer or a scaler is put into."""
+    """The names of mappings that an optimizer or a scaler is put into, and of objects that are made with one."""
     made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
     for node in made:
-        holds = isinstance(node.value, ir.Mapping) or last(getattr(node.value, "func", None)) == "dict"
-        if holds and any(usage.plays(last(part)) for part in walk(node.value)):
+        one = not isinstance(node.target, ir.Display)
+        holds = one and isinstance(node.value, ir.Call) and not _SCHEDULER(last(node.value.func))
+        if (holds or isinstance(node.value, ir.Mapping)) and any(usage.plays(last(part)) for part in walk(node.value)):
             yield from binds(node.target)
 
 
