@@ -355,7 +355,8 @@ def _decide_text(run: Run, value: Condition) -> bool:
     key = f" {opposite or value.op} ".join(texts)
     default = origin is not Origin.DATA
     counts = (isinstance(part, NUMBER) and text != text_of(part) for part, text in zip(value.parts, texts, strict=True))
-    if run.in_batches and any(counts):
+    grows = value.op in COMPARISONS and any(last_part(text) in run.program.counted for text in texts)
+    if (run.in_batches or run.loops) and (any(counts) or grows):
         origin = Origin.DATA  # a counter against a bound: the answer is another one later
     return run.decide(key, origin, default=default) is (opposite is None)
 

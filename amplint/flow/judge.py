@@ -94,21 +94,35 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
         (trace, [one for one in _hidden(found, rules) if _steps(trace) or rules[one.rule].family not in unused])
         for trace, found in every
     ]
-    silent = _silent(traces, rules)
-    best: dict[tuple[str, Site], Breach] = {}
-    for trace, found in runs:
-        for breach in found:
-            free = trace.opaque | trace.data if rules[breach.rule].needs_every_path else trace.opaque
-            if breach.rule in silent or _refuted(breach, trace, free, runs):
-                continue
-            known = best.get(breach.key)
-            if known is None or (known.mild and not breach.mild):
-                best[breach.key] = replace(breach, otherwise=_otherwise(trace, free))
+    best = _standing(runs, rules, _silent(traces, rules))
     spared = _Spared(every, {name: rule for name, rule in rules.items() if any(key[0] == name for key in best)})
     explained = (
         replace(_set(breach, rules), assumed=_assumed(breach, runs, spared.by(breach))) for breach in best.values()
     )
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
+
+
+def _standing(
+    runs: Sequence[tuple[Trace, list[Breach]]], rules: Mapping[str, Rule], silent: set[str]
+) -> dict[tuple[str, Site], Breach]:
+    """The breaches that no run refutes, each in its most serious form."""
+    asked = [
+        (trace, breach, trace.opaque | trace.data if rules[breach.rule].needs_every_path else trace.opaque)
+        for trace, found in runs
+        for breach in found
+        if breach.rule not in silent
+    ]
+    refuted = [_refuting(breach, trace, free, runs) for trace, breach, free in asked]
+    likewise = {(breach.key, why) for (_, breach, _), why in zip(asked, refuted, strict=True) if why is not None}
+    best: dict[tuple[str, Site], Breach] = {}
+    for (trace, breach, free), why in zip(asked, refuted, strict=True):
+        alike = (one for key, one in likewise if key == breach.key)
+        if why is not None or any(_would_be_refuted(trace, one, runs) for one in alike):
+            continue
+        known = best.get(breach.key)
+        if known is None or (known.mild and not breach.mild):
+            best[breach.key] = replace(breach, otherwise=_otherwise(trace, free))
+    return best
 
 
 def _otherwise(trace: Trace, free: frozenset[str]) -> tuple[Mapping[str, bool], ...]:
@@ -284,18 +298,32 @@ def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
     return [breach for breach in found if breach.rule not in hidden]
 
 
-def _refuted(breach: Breach, trace: Trace, free: frozenset[str], runs: Sequence[tuple[Trace, list[Breach]]]) -> bool:
-    """Whether a run that differs only in the choices that are free reaches the place without the breach."""
+def _refuting(
+    breach: Breach, trace: Trace, free: frozenset[str], runs: Sequence[tuple[Trace, list[Breach]]]
+) -> frozenset[tuple[str, bool]] | None:
+    """Which of the choices that are free another run takes otherwise, which differs in them only and reaches the place
+    without the breach; None if there is no such run."""
     if not free:
-        return False
+        return None
     known = {key: value for key, value in trace.choices.items() if key not in free}
     for other, found in runs:
         if other is trace or any(other.choices.get(key, value) != value for key, value in known.items()):
             continue
         reached = _visits(breach, other.events) and _counted(breach, other)
         if reached and all(one.key != breach.key for one in found):
-            return True
-    return False
+            taken = ((key, trace.choices[key]) for key in free & trace.choices.keys())
+            return frozenset((key, value) for key, value in taken if other.choices.get(key, value) != value)
+    return None
+
+
+def _would_be_refuted(
+    trace: Trace, taken: frozenset[tuple[str, bool]], runs: Sequence[tuple[Trace, list[Breach]]]
+) -> bool:
+    """Whether a run makes the free choices for which another one is refuted, and nobody has played it otherwise."""
+    if any(trace.choices.get(key) is not value for key, value in taken):
+        return False
+    wanted = {**trace.choices, **{key: not value for key, value in taken}}
+    return all(any(other.choices.get(key, value) != value for key, value in wanted.items()) for other, _ in runs)
 
 
 def _visits(breach: Breach, events: Iterable[Event]) -> int:
