@@ -8,6 +8,7 @@ assignment of run constants stays.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -96,9 +97,7 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     ]
     best = _standing(runs, rules, _silent(traces, rules))
     spared = _Spared(every, {name: rule for name, rule in rules.items() if any(key[0] == name for key in best)})
-    explained = (
-        replace(_set(breach, rules), assumed=_assumed(breach, runs, spared.by(breach))) for breach in best.values()
-    )
+    explained = (_explained(_set(breach, rules), runs, spared.by(breach)) for breach in best.values())
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
 
 
@@ -167,6 +166,14 @@ def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
     events = [event for trace in traces for event in trace.events]
     asked = ((name, rule.refuted_by) for name, rule in rules.items() if rule.refuted_by is not None)
     return {name for name, refutes in asked if any(map(refutes, events))}
+
+
+def _explained(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]], spared: Sequence[Trace]) -> Breach:
+    """A breach with the choices that it needs. A setting that is none of those that the code asks for may be none at
+    all: it is no more than a warning."""
+    assumed = _assumed(breach, runs, spared)
+    others = Counter(key.partition(" == ")[0] for key, value in assumed if " == " in key and not value)
+    return replace(breach, assumed=assumed, mild=breach.mild or any(count > 1 for count in others.values()))
 
 
 def _assumed(

@@ -57,6 +57,27 @@ def test_of_what_came_before_the_first_event_nothing_is_claimed_where_that_is_no
     assert rows([Trace([CLIP], {}, open=True)], empty) == []
 
 
+def played(events, amp, late):
+    return Trace(events, {"amp": amp, "late": late}, data=frozenset({"late"}))
+
+
+def test_what_refutes_a_mistake_in_one_run_refutes_it_in_others_that_nobody_has_played_otherwise():
+    traces = [played(WRONG, True, True), played(RIGHT, True, False), played(WRONG, False, True)]
+    assert rows(traces) == []
+    assert rows([*traces, played(WRONG, False, False)]) == [("scaled-clip", 2)]
+
+
+def test_a_setting_that_is_none_of_those_that_are_asked_for_is_no_more_than_a_warning():
+    def chosen(events, mode):
+        return Trace(events, {f"mode == {one}": one == mode for one in ("step", "epoch")})
+
+    (warned,) = breaches([chosen(RIGHT, "step"), chosen(RIGHT, "epoch"), chosen(WRONG, "other")])
+    assert warned.mild
+    assert warned.assumed == (("mode == step", False), ("mode == epoch", False))
+    (told,) = breaches([chosen(RIGHT, "step"), chosen(WRONG, "epoch"), chosen(RIGHT, "other")])
+    assert not told.mild
+
+
 class TestPlace:
     def rule(self, **parts):
         return Rule(Tier.ERROR, "", "", when=(Condition(STEPS, grads=Grads.SCALED),), id="scaled-step", **parts)
