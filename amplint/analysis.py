@@ -123,7 +123,9 @@ def side_by_side_of(
     with _deep():
         readings = [_read(text, filename, taught) for text in (after, before)]
         played = [reading.played for reading in readings if reading is not None]
-        pairs = side_by_side(played[1], played[0]) if len(played) == 2 else None
+        if len(played) < 2:  # a text without a training step
+            return [] if all(one.trains_nothing() for one in played) else None
+        pairs = side_by_side(played[1], played[0])
     return None if pairs is None else [(one.events, other.events) for one, other in pairs]
 
 

@@ -53,6 +53,11 @@ class Played:
         """What happened in the runs from an entry."""
         return [_trace(run, self.entries[at]) for run in self.runs(at)[0]]
 
+    def trains_nothing(self) -> bool:
+        """Whether nothing is back-propagated and nothing steps, wherever one begins."""
+        runs = (run for at in range(len(self.entries)) for run in self.runs(at)[0])
+        return not any(run.passed[0] or run.passed[1] for run in runs)
+
     def under(self, at: int, choices: Choices) -> Trace | None:
         """What happens from an entry where these choices are made; None where that teaches the model something new."""
         found = self._found(at)

@@ -133,8 +133,8 @@ def _nearest(start: Path) -> Path | None:
     return None
 
 
-_LISTS = ("requirements.txt", "requirements*.txt", "requirements/*.txt", "environment*.y*ml")
-"""Files that list what a project needs, for pip and for conda."""
+_LISTS = ("requirements.txt", "requirements*.txt", "requirements/*.txt", "environment*.y*ml", "setup.cfg", "setup.py")
+"""Files that list what a project needs, for pip, conda and setuptools."""
 
 
 def _declared(start: Path, isolated: bool) -> dict[str, str]:

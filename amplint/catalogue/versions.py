@@ -73,9 +73,9 @@ def declared(document: Mapping[str, Any]) -> dict[str, str]:
 
 def listed(text: str) -> dict[str, str]:
     """The bounds of libraries in a list of one a line, as pip and conda read them: `torch==1.9.0  # for the driver`,
-    `  - pytorch=1.12.1=py3.8_cuda11.3`."""
+    `  - pytorch=1.12.1=py3.8_cuda11.3`; in a setup.py each is a string."""
     found: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in (*text.splitlines(), *_QUOTED.findall(text)):
         said = _REQUIREMENT.match(line.strip().removeprefix("- ").strip("\"'"))
         if said is None or not said[2].strip().startswith(_SIGNS):
             continue
@@ -87,6 +87,7 @@ def listed(text: str) -> dict[str, str]:
     return found
 
 
+_QUOTED = re.compile(r"""["']([^"'\n]*)["']""")
 _SIGNS = ("=", "<", ">", "~", "!")
 _OF_CONDA = {"pytorch": "torch"}
 """Libraries that conda calls otherwise than pip."""

@@ -128,6 +128,8 @@ def test_lists_of_requirements_are_read(line, bounds):
         ("requirements-dev.txt", "torch==1.9.0"),
         ("requirements/base.txt", "torch>=1.7"),
         ("environment.yml", "dependencies:\n  - pytorch=1.12.1=py3.8_0"),
+        ("setup.py", "setup(name='own', install_requires=['numpy', 'torch>=1.7'])"),
+        ("setup.cfg", "[options]\ninstall_requires =\n    torch>=1.7"),
     ],
 )
 def test_a_project_for_an_older_torch_is_not_told_to_use_what_is_newer(name, line, tmp_path, monkeypatch):

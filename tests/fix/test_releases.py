@@ -31,3 +31,13 @@ def test_the_old_names_stay_where_another_use_of_them_is_mended():
 def test_other_code_that_handles_an_exception_is_renamed_with_the_rest():
     made = "try:\n    scaler = GradScaler()\nexcept RuntimeError:\n    scaler = None\n"
     assert changed(HEAD + made + "with autocast():\n    pass\n")
+
+
+def test_a_file_that_trains_nothing_is_renamed_like_those_that_do():
+    helper = "import torch\nfrom torch.cuda.amp import autocast\n\n\ndef preview(model, x):\n    with autocast():\n"
+    assert changed(helper + "        return model(x)\n") == [
+        "- from torch.cuda.amp import autocast",
+        "+ from torch.amp import autocast",
+        "-     with autocast():",
+        '+     with autocast("cuda"):',
+    ]
