@@ -221,6 +221,7 @@ def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
             whole = whole and not isinstance(value, Incomplete)
         else:
             whole = False
+            mappings.overwrite(found)
     return found if whole else Incomplete(found)
 
 

@@ -62,6 +62,14 @@ def lose(owner: list[Value] | dict[Value, Value]) -> None:
             owner[key] = Symbol("list", Origin.OPAQUE, tags=SET)
 
 
+def overwrite(owner: dict[Value, Value], again: bool = False) -> None:
+    """Takes plain values in a dict for unknown: others that nobody sees were put over them. `again`: amid the batches,
+    where that may be others every time."""
+    for key, value in owner.items():
+        if isinstance(value, (str, *NUMBER)):
+            owner[key] = Symbol("dict item", Origin.OPAQUE, tags=SET) if again else Symbol(str(key))
+
+
 def handed_over(values: Iterable[Value]) -> None:
     """Takes the numbers in containers for unknown: code that is not followed may have changed them."""
     for value in values:

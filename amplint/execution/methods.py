@@ -34,6 +34,7 @@ from amplint.execution.values import (
     Condition,
     Function,
     Gradient,
+    Incomplete,
     Instance,
     Loss,
     Method,
@@ -107,7 +108,9 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if name == "backward":
         run.emit(Kind.OPAQUE, at)  # of a list, or of a number: what it holds is not what the program has
     if isinstance(owner, (list, dict)):
-        if name == "update" and keywords and isinstance(owner, dict):
+        if name == "update" and isinstance(owner, dict):
+            if isinstance(keywords, Incomplete) or not all(isinstance(one, dict) for one in args):
+                mappings.overwrite(owner, run.in_batches > 0)
             owner.update({key: mappings.put(owner, one) for key, one in keywords.items()})
         return mappings.call(owner, name, args)
     if isinstance(owner, averages.Averaged) and name == owner.method:
