@@ -131,10 +131,10 @@ def unit_words(moment: Moment) -> dict[str, str]:
         "argument": argument,
         "counts": counts,
         "steps": _SINGULAR[steps],
-        "result": "the run ends when the schedule has hardly begun"
+        "result": "the run ends before the schedule does"
         if slow
-        else "the schedule is over long before the run is",
-        "unit": steps,
+        else "the schedule comes to its end long before the run does",
+        "unit": f"{steps}, or step it once per epoch" if counts == EPOCHS else steps,
         "cure": "call `scheduler.step()` after every `optimizer.step()`",
         "begins": made.detail.get("begins", "") if made is not None else "",
     }
@@ -151,7 +151,7 @@ def handed_over_per_step(fact: Fact) -> dict[str, str] | None:
     """What is wrong with a horizon in epochs of a schedule that a framework is told to step after every update."""
     if fact.used != IN_A_LOOP or fact.called != "per step":
         return None
-    result = "the schedule is over long before the run is"
+    result = "the schedule comes to its end long before the run does"
     return {"argument": f"`{fact.arguments['argument']}`", "counts": EPOCHS, "steps": _SINGULAR[UPDATES]} | {
         "result": result,
         "unit": UPDATES,
