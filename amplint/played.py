@@ -135,7 +135,7 @@ def _trace(run: Run, entry: Entry) -> Trace:
     def chosen(origin: Origin) -> frozenset[str]:
         return frozenset(decision.key for decision in run.decisions.values() if decision.origin is origin)
 
-    cut = not run.events or run.events[-1].kind is not Kind.END
+    cut = run.left or not run.events or run.events[-1].kind is not Kind.END
     return Trace(
         run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not (entry.complete or run.whole), cut
     )

@@ -191,6 +191,7 @@ def _iterate(
                 horizon.turn(run, stream, before)
             run.tick += batches
             if signal not in (None, "continue"):
+                run.left = run.left or batches
                 return signal
             if node.shape.nested and index + 1 >= EPOCHS and len(run.optimizers) > made:
                 return None  # each turn is a training of its own

@@ -127,13 +127,13 @@ class Run:
     batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
     others call, in contexts that are not seen. `per_call`: the parameters of a function that is called for each batch,
     perhaps with another value every time. `caught`: the blocks that run in which what torch raises is caught.
-    `endless`: a loop over batches never comes to an end; `streamed`: loaders whose data have no length. `loaded`: what
-    loaders were made of. `branches`: those of conditions that the program is in.
+    `endless`: a loop over batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data
+    have no length. `loaded`: what loaders were made of. `branches`: those of conditions that the program is in.
     `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by that,
     those that methods which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers
-    that code which is not seen had before the batches, and what it made of them. `takes`: how deep
-    the calls were where a `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what
-    `iter` made of something whose length is known, and how many of its elements `next` has taken.
+    that code which is not seen had before the batches, and what it made of them. `takes`: how deep the calls were where
+    a `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what `iter` made of
+    something whose length is known, and how many of its elements `next` has taken.
     """
 
     program: ir.Program
@@ -154,6 +154,7 @@ class Run:
     tick: int = 0
     turn: int = 0
     added_over: str = ""
+    left: bool = False
     last_batch: bool = False
     in_batches: int = 0
     sometimes: int = 0

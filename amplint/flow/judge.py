@@ -191,8 +191,9 @@ _ON_CUDA = "torch.cuda.is_available()"
 class _Spared:
     """Which runs are known to be without a mistake that others make.
 
-    A run says nothing on a machine without CUDA, which is a rehearsal; one that was ended early; one in which the
-    mistake is made and another one is told for it, or in which nobody knows what decides.
+    A run says nothing on a machine without CUDA, which is a rehearsal; one that was ended early; one in which more is
+    not followed; one in which the mistake is made and another one is told for it, or in which nobody knows what
+    decides.
     """
 
     def __init__(self, every: Sequence[tuple[Trace, list[Breach]]], rules: Mapping[str, Rule]) -> None:
@@ -208,6 +209,7 @@ class _Spared:
             and all(one.key != breach.key for one in found)
             and _comes_to(breach.site, trace.events)
             and _goes_on(breach, trace)
+            and _is_followed(breach, trace)
             and breach.key not in self._doubted(at)
         ]
 
@@ -223,6 +225,15 @@ def _goes_on(breach: Breach, trace: Trace) -> bool:
     if not trace.cut or shown is None:
         return True
     return _visits(breach, trace.events) >= _visits(breach, shown.events[: shown.at + 1])
+
+
+def _is_followed(breach: Breach, trace: Trace) -> bool:
+    """Whether no code runs unseen that does not run beside the mistake: it may hide the same."""
+    return breach.shown is None or _unseen(trace.events) <= _unseen(breach.shown.events)
+
+
+def _unseen(events: Iterable[Event]) -> frozenset[Site]:
+    return frozenset(event.site for event in events if event.kind is Kind.OPAQUE)
 
 
 def _doubted(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[tuple[str, Site]]:

@@ -124,3 +124,24 @@ def test_what_code_that_is_not_seen_may_have_done_is_no_other_side():
 def test_what_is_seen_to_unscale_is_one():
     seen = UNSEEN.replace("unseen(optimizer, scaler)", "scaler.unscale_(optimizer)")
     assert told(seen, "clip-before-unscale").endswith("(when `other` is false)")
+
+
+GUARDED = """
+import torch
+from guards import Guard
+
+def train(model, criterion, loader, optimizer, n, guarded=True):
+    guard = Guard() if guarded else None
+    for i, (x, y) in enumerate(loader):
+        (criterion(model(x), y) / n).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if (i + 1) % n == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+        if guard and not guard.step(x):
+            break
+"""
+
+
+def test_a_setting_that_only_ends_the_loop_early_is_no_condition():
+    assert "(when" not in told(GUARDED, "clip-per-micro-step")
