@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import counting, mappings
+from amplint.execution import arithmetic, counting, mappings
 from amplint.execution.counts import Count
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -52,7 +52,7 @@ def put(run: Run, owner: Value, key: Value, value: Value) -> None:
     _forget(run, f"{text}{name}")
     changes = run.in_batches and isinstance(value, Symbol) and value.origin is not Origin.RUN
     changes = changes and not (value.forward or value.reach)
-    if _is_kept(owner, value) or name[1:] in run.program.counted:
+    if _is_kept(owner, value) or name[1:] in run.program.counted or _begins_at_a_window(run, name, value):
         kept[name] = value
     elif name in kept or changes:
         kept[name] = unknown(f"{text}{name}")
@@ -82,7 +82,9 @@ def disturb(run: Run, owner: Value) -> None:
     text = _known_by(owner) if run.places else None
     for known in [known for known in run.places if text is not None and _is_in(known, text)]:
         kept = run.places[known]
-        kept.update({name: unknown(f"{known}{name}") for name, value in kept.items() if isinstance(value, NUMBER)})
+        for name, value in kept.items():
+            if isinstance(value, NUMBER) or _begins_at_a_window(run, name, value):
+                kept[name] = unknown(f"{known}{name}")
 
 
 def made(run: Run, owner: Value, call: ir.Expr) -> None:
@@ -154,6 +156,12 @@ def is_of(text: str, owners: Iterable[str]) -> bool:
 def _is_kept(owner: Value, value: Value) -> bool:
     counts = isinstance(value, Symbol) and (value.tags or value.offset)
     return bool(isinstance(value, NUMBER) or counts or (isinstance(owner, Symbol) and owner.forward))
+
+
+def _begins_at_a_window(run: Run, name: str, value: Value) -> bool:
+    """Whether what is not called the length of a window is given one, as what counts down from it is."""
+    known = type(value) is Symbol and not value.offset and value.origin is Origin.RUN
+    return known and arithmetic.window_of(run, value) is not None and not counting.names_window(name)
 
 
 def _name(key: Value) -> str | None:
