@@ -231,7 +231,7 @@ class Run:
                 event.scaled,
                 event.weight,
                 len(event.stack),
-                event.gate is None,
+                (event.gate.restarts,) if event.gate is not None else None,
                 len(event.maker),
                 (event.region, event.forward, event.parameters) if event.kind in _OF_PRECISION else None,
             )
