@@ -27,7 +27,10 @@ class Block:
 
 @dataclass
 class Yielded:
-    """What a generator has handed out, and the block that runs where it does so, if it is a context manager."""
+    """What a generator has handed out, and the block that runs where it does so, if it is a context manager.
+
+    `endless`: it goes through something that never comes to an end."""
 
     values: list[Value] = field(default_factory=list)
     block: Block | None = None
+    endless: bool = False

@@ -240,12 +240,13 @@ def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
     run.waiting = None if block is not None else run.waiting
     run.yielded.append(Yielded(block=block))
     execute(run, scope, node.body)
-    items = run.yielded.pop().values
+    yielded = run.yielded.pop()
+    items = yielded.values
 
     def item(index: int) -> Value:
         return items[index] if index < len(items) else Symbol(f"{node.name}()[{index}]", Origin.DATA)
 
-    return Stream(item, len(items) or None, batches=True, endless=node.endless)
+    return Stream(item, len(items) or None, batches=True, endless=node.endless or yielded.endless)
 
 
 def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Symbol:

@@ -46,6 +46,8 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     signal = _iterate(run, scope, node, trips, begin, stream)
     run.over_batches -= over
     if signal is None:
+        for generator in run.yielded[-1:] if stream.endless else ():
+            generator.endless = True
         _finish(run, node, stream)
         return _orelse(run, scope, node)
     return None if signal == "break" else signal

@@ -24,6 +24,7 @@ _MODEL = within(words.MODEL)
 _SCALING = frozenset({"scale", "unscale_"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
 _HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
+_HOOKS |= {"register_step_pre_hook", "register_step_post_hook"}
 _READ = frozenset({"torch", "transformers", "pytorch_transformers", "diffusers"})
 _AVERAGES = frozenset(name.rpartition(".")[2] for name in AVERAGES)
 _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay"}) | _CLIPS | _HOOKS
