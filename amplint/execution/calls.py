@@ -246,7 +246,8 @@ def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
     def item(index: int) -> Value:
         return items[index] if index < len(items) else Symbol(f"{node.name}()[{index}]", Origin.DATA)
 
-    return Stream(item, len(items) or None, batches=True, endless=node.endless or yielded.endless)
+    length = min(len(items), run.model.batches) if node.endless else len(items)
+    return Stream(item, length or None, batches=True, endless=node.endless or yielded.endless)
 
 
 def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Symbol:

@@ -80,6 +80,8 @@ def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
         return arithmetic.truth(run, test) if known else index < trips
 
     endless = isinstance(node.test, ir.Const) and bool(node.test.value)
+    if endless and node.shape.yields and not any(isinstance(one, (ir.For, ir.While)) for one in node.body):
+        trips *= EPOCHS  # who takes one for each batch may go on in the next epoch
     limit = trips if endless else MAX_ITERATIONS if window is not None else max(trips, run.model.batches * EPOCHS)
     signal = _iterate(run, scope, node, limit, begin)
     if signal is None and window is not None:
