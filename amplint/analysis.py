@@ -358,7 +358,7 @@ def _finding(breach: Breach, lines: Sequence[str]) -> Finding:
     )
     names = own_names(lines, ((kind, at) for kind, at in breach.about if at.path == here))
     said = in_own_names(_filled(rule.message, breach.words), names)
-    message = said + in_words(breach.assumed) + _latent(breach.latent)
+    message = said + in_words(breach.assumed, lines) + _latent(breach.latent)
     advice = in_own_names(_filled(advised(rule.id, rule.advice, breach.words), breach.words), names)
     place = _place(breach.site)
     some = bool(breach.assumed or breach.latent)

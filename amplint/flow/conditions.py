@@ -53,9 +53,15 @@ _OPPOSITE = {"==": "!=", "is": "is not", "in": "not in", ">=": "<", ">": "<="}
 _COMPARISON = re.compile(rf"^((?:(?! (?:and|or|not) ).)+?) ({'|'.join(_OPPOSITE)}) (\S+|'[^']*')$")
 
 
-def in_words(conditions: Iterable[Condition]) -> str:
-    """Conditions as a message names them, empty if there are none."""
-    said = [_in_words(key, value) for key, value in list(conditions)[:MOST]]
+_COMPUTED = re.compile(r" (?:[-+*/%@]|//|\*\*) |\[\*\]")
+"""What a condition is computed from: its text has lost the brackets, or names that the program does not."""
+
+
+def in_words(conditions: Iterable[Condition], lines: Iterable[str] = ()) -> str:
+    """Conditions as a message names them, empty if there are none; of computed ones only those that are written so."""
+    source = "".join("".join(line.split()) for line in lines)
+    named = [(key, value) for key, value in conditions if not _COMPUTED.search(key) or "".join(key.split()) in source]
+    said = [_in_words(key, value) for key, value in named[:MOST]]
     return f" (when {' and '.join(said)})" if said else ""
 
 

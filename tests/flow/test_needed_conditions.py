@@ -87,3 +87,18 @@ def train(model, criterion, loader, args):
 def test_a_condition_that_only_leads_to_the_place_is_not_named():
     (found,) = findings_of(LOOP, "train.py")
     assert (found.code, found.message.partition(" (when ")[2]) == ("clip-before-unscale", "`args.fp16` is true)")
+
+
+@pytest.mark.parametrize(
+    ("key", "line", "named"),
+    [
+        ("step % args.every", "if step % args.every:", True),
+        ("step % args.every", "if step  %  args.every:", True),
+        ("step + 1 % args.every", "if (step + 1) % args.every:", False),
+        ("sizes[-1][0] + 2 % n", "if g % n:", False),
+        ("loader[*]['mask']", "for batch in loader:", False),
+        ("args.fp16", "", True),
+    ],
+)
+def test_a_computed_condition_is_named_only_as_it_is_written(key, line, named):
+    assert in_words([(key, True)], [line]) == (f" (when `{key}` is true)" if named else "")
