@@ -107,11 +107,10 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return _gradient(run, owner, name, args, at)
     if name == "backward":
         run.emit(Kind.OPAQUE, at)  # of a list, or of a number: what it holds is not what the program has
+    if isinstance(owner, dict) and name == "update":
+        unknown = isinstance(keywords, Incomplete) or not all(isinstance(one, dict) for one in args)
+        mappings.update(owner, keywords, unknown, run.in_batches > 0)
     if isinstance(owner, (list, dict)):
-        if name == "update" and isinstance(owner, dict):
-            if isinstance(keywords, Incomplete) or not all(isinstance(one, dict) for one in args):
-                mappings.overwrite(owner, run.in_batches > 0)
-            owner.update({key: mappings.put(owner, one) for key, one in keywords.items()})
         return mappings.call(owner, name, args)
     if isinstance(owner, averages.Averaged) and name == owner.method:
         return averages.update(run, args, keywords, at)
