@@ -133,7 +133,7 @@ def _nearest(start: Path) -> Path | None:
     return None
 
 
-_LISTS = ("requirements.txt", "requirements*.txt", "requirements/*.txt", "environment*.y*ml", "setup.cfg", "setup.py")
+_LISTS = ("requirements.txt", "requirement*.txt", "requirements/*.txt", "environment*.y*ml", "setup.cfg", "setup.py")
 """Files that list what a project needs, for pip, conda and setuptools."""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import combinations
 
 MOST = 3
@@ -56,13 +58,41 @@ _COMPARISON = re.compile(rf"^((?:(?! (?:and|or|not) ).)+?) ({'|'.join(_OPPOSITE)
 _COMPUTED = re.compile(r" (?:[-+*/%@]|//|\*\*) |\[\*\]")
 """What a condition is computed from: its text has lost the brackets, or names that the program does not."""
 
+_LOST = re.compile(r"\b(?:int|float|bool)\(|[()\s\"']")
+"""What the text of a condition has lost of how the program writes it."""
+
 
 def in_words(conditions: Iterable[Condition], lines: Iterable[str] = ()) -> str:
-    """Conditions as a message names them, empty if there are none; of computed ones only those that are written so."""
-    source = "".join("".join(line.split()) for line in lines)
-    named = [(key, value) for key, value in conditions if not _COMPUTED.search(key) or "".join(key.split()) in source]
-    said = [_in_words(key, value) for key, value in named[:MOST]]
-    return f" (when {' and '.join(said)})" if said else ""
+    """Conditions as a message names them, in the program's own words where it asks for them, empty if there are none;
+    of computed ones only those that it asks for."""
+    known = list(conditions)
+    asked = _asked(tuple(lines)) if known else {}
+    said = [
+        _in_words(asked.get(_LOST.sub("", key), key), value)
+        for key, value in known
+        if not _COMPUTED.search(key) or _LOST.sub("", key) in asked
+    ]
+    return f" (when {' and '.join(said[:MOST])})" if said else ""
+
+
+@lru_cache(maxsize=8)
+def _asked(lines: tuple[str, ...]) -> Mapping[str, str]:
+    """What a program asks, as it writes it, by that without what a condition's text has lost."""
+    try:
+        tree = ast.parse("\n".join(line.rstrip("\r\n") for line in lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert))]
+    found = (ast.unparse(part) for test in tests for part in _parts(test))
+    return {_LOST.sub("", text): text for text in found}
+
+
+def _parts(test: ast.expr) -> Iterator[ast.expr]:
+    """What a test is made of by `and`, `or` and `not`."""
+    inner = test.values if isinstance(test, ast.BoolOp) else [test.operand] if isinstance(test, ast.UnaryOp) else []
+    yield test
+    for part in inner:
+        yield from _parts(part)
 
 
 def _in_words(key: str, value: bool) -> str:

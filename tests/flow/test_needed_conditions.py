@@ -90,15 +90,17 @@ def test_a_condition_that_only_leads_to_the_place_is_not_named():
 
 
 @pytest.mark.parametrize(
-    ("key", "line", "named"),
+    ("key", "line", "said"),
     [
-        ("step % args.every", "if step % args.every:", True),
-        ("step % args.every", "if step  %  args.every:", True),
-        ("step + 1 % args.every", "if (step + 1) % args.every:", False),
-        ("sizes[-1][0] + 2 % n", "if g % n:", False),
-        ("loader[*]['mask']", "for batch in loader:", False),
-        ("args.fp16", "", True),
+        ("step % args.every", "if step  %  args.every: pass", "step % args.every"),
+        ("step + 1 % args.every", "if (step + 1) % args.every and ready: pass", "(step + 1) % args.every"),
+        ("args.level > 2", "x = 1 if not int(args.level) > 2 else 0", "int(args.level) > 2"),
+        ("args.mode == 'a'", 'while args.mode == "a": pass', "args.mode == 'a'"),
+        ("sizes[-1][0] + 2 % n", "if g % n: pass", None),
+        ("loader[*]['mask']", "for batch in loader: pass", None),
+        ("args.fp16", "if args.fp16 is not None", "args.fp16"),
     ],
 )
-def test_a_computed_condition_is_named_only_as_it_is_written(key, line, named):
-    assert in_words([(key, True)], [line]) == (f" (when `{key}` is true)" if named else "")
+def test_a_condition_is_named_as_the_program_asks_for_it(key, line, said):
+    named = in_words([(key, True)], [line]).removesuffix(")").removesuffix(" is true")
+    assert named == ("" if said is None else f" (when `{said}`")
