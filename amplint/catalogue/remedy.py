@@ -22,7 +22,7 @@ class Safety(str, Enum):
 
     UNSAFE = "unsafe"
     """The source says something else, as an order or a divisor, and what was meant is a guess; or it holds for the
-    schedule that the user has tuned."""
+    schedule that the user has tuned, or for a version of a library that is not declared."""
 
 
 SAFE_MEANS = "after a safe fix the program does what its source says"

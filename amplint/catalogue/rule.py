@@ -6,12 +6,13 @@ it declares (`when`: both halves; `find`: static, and live where a constructor i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from amplint.catalogue.remedy import Remedy
+from amplint.catalogue.remedy import Remedy, Safety
+from amplint.catalogue.versions import assures
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
@@ -148,6 +149,12 @@ class Rule:
     def reading_tier(self) -> Tier:
         """The tier of what is found in the text, without a run."""
         return Tier.OPT_IN if self.noisy_unrun else self.tier
+
+    def under(self, versions: Mapping[str, str]) -> Rule:
+        """The rule for a project that declares these bounds: what needs a version is safe where one assures it."""
+        if self.remedy is None or assures(versions, self.since):
+            return self
+        return replace(self, remedy=replace(self.remedy, safety=Safety.UNSAFE))
 
     @property
     def needs_a_run(self) -> bool:

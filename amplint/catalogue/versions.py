@@ -35,6 +35,15 @@ def allows(versions: Mapping[str, str], since: tuple[str, str] | None) -> bool:
     return True
 
 
+def assures(versions: Mapping[str, str], since: tuple[str, str] | None) -> bool:
+    """Whether a declared lower bound of a library says that what came with a version of it is there."""
+    if since is None:
+        return True
+    library, version = since
+    bounds = _BOUND.findall(versions.get(library, ""))
+    return any(bound in _LOWER and _numbers(declared) >= _numbers(version) for bound, declared in bounds)
+
+
 def reaches(versions: Mapping[str, str], since: tuple[str, str] | None) -> bool:
     """Whether the newest version of a library that is declared to be allowed has what came with a version of it."""
     if since is None:

@@ -74,10 +74,10 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
             run.emit(Kind.LOSS_DIVIDED, node.at)
     result = loss.times(1 / Fraction(factor), "")
     text = spelled(node.right)
-    amid = any(gate.length in (text, str(factor)) for gate in run.gates)  # where it may be the share of a term
-    by_gate = text in run.model.moduli and not amid
-    if window is not None or by_gate:
-        return with_changes(result, divisor=window.name if window is not None else text, over=None)
+    amid = any(gate.length in (text, text_of(other)) for gate in run.gates)  # where it may be the share of a term
+    divisor = window.name if window is not None else text if text in run.model.moduli else None
+    if divisor is not None and not (amid and (window is None or window.name.isdecimal())):
+        return with_changes(result, divisor=divisor, over=None)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
     return with_changes(result, over=text) if epoch else result
 

@@ -37,7 +37,7 @@ def mended(
 ) -> Mended:
     """What becomes of a file as the settings ask. Raises Broken."""
     fixable = settings.fixable.rules(settings.inside(document.filename))
-    known = {name: rule for name, rule in rules.items() if name in fixable}
+    known = {name: rule.under(settings.versions) for name, rule in rules.items() if name in fixable}
     if settings.fixing is Fixing.OFFER:
         return Mended(document, _offered(document, visible, reader, known))
     after, done = fixed(document, visible, reader, known, _applicable(settings))

@@ -3,7 +3,9 @@
 import pytest
 
 from amplint.analysis import findings_of
-from amplint.catalogue.versions import allows, declared, listed, reaches
+from amplint.catalogue import RULES
+from amplint.catalogue.remedy import Safety
+from amplint.catalogue.versions import allows, assures, declared, listed, reaches
 from amplint.settings import Overrides, load
 
 OLD = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"
@@ -32,6 +34,21 @@ OLD = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"
 )
 def test_all_versions_that_are_allowed_count_and_what_is_not_known_is_new(declared, allowed):
     assert allows({"torch": declared}, ("torch", "2.4")) is allowed
+
+
+@pytest.mark.parametrize(
+    ("declared", "assured"),
+    [("", False), ("<3", False), ("!=2.3", False), (">=2.3", False), (">=2.4,<3", True), ("==2.6.*", True)],
+)
+def test_a_fix_is_safe_only_where_a_lower_bound_assures_what_it_needs(declared, assured):
+    assert assures({"torch": declared}, ("torch", "2.4")) is assured
+    under = RULES["deprecated-cuda-amp"].under({"torch": declared})
+    assert (under.remedy.safety is Safety.SAFE) is assured
+
+
+def test_a_fix_that_needs_no_version_stays_as_safe_as_it_is():
+    assert assures({}, None)
+    assert RULES["step-bypasses-scaler"].under({}) is RULES["step-bypasses-scaler"]
 
 
 def test_what_needs_no_version_is_allowed_everywhere():

@@ -67,7 +67,8 @@ supports torch before 2.4, say so in its dependencies (`pyproject.toml`, `requir
 ## Fix
 
 Safe: takes everything from `torch.amp`, with the device "cuda" named; torch does the same in the old names. All of a
-file at once, or nothing of it where a use is not clear. No number of a run changes.
+file at once, or nothing of it where a use is not clear. Unsafe where the project does not declare torch 2.4 or newer,
+as `torch>=2.4` does: an older torch lacks the new names, and what is installed is a guess. No number of a run changes.
 
 ## Source
 
