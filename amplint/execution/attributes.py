@@ -10,10 +10,12 @@ from amplint.execution.arithmetic import resolve
 from amplint.execution.ignored import OF_LABELS
 from amplint.execution.run import Run
 from amplint.execution.values import (
+    NUMBER,
     Bound,
     Class,
     Function,
     Gradient,
+    Incomplete,
     Instance,
     Loss,
     Method,
@@ -133,12 +135,13 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
         places.put(run, owner, name, value)
 
 
-_SETTERS = frozenset({"deleter", "setter"})
+SETTERS = frozenset({"deleter", "setter"})
+"""Decorators, attributes of a property, of what sets or deletes it."""
 
 
 def bound_as(node: ir.Function) -> str:
     """The name that a definition binds; what sets a property stands beside the property."""
-    marks = [one.name for one in node.decorators if isinstance(one, ir.Attr) and one.name in _SETTERS]
+    marks = [one.name for one in node.decorators if isinstance(one, ir.Attr) and one.name in SETTERS]
     return f"{node.name}.{marks[0]}" if marks else node.name
 
 
@@ -200,15 +203,29 @@ def of_class(klass: Class, name: str) -> Value:
     return None if found is _MISSING else found
 
 
-def may_all_be_set(owner: Instance) -> None:
-    """Takes the settings of an object's class for defaults: any of them may have another value now."""
+def may_all_be_set(run: Run, owner: Instance) -> None:
+    """Takes the settings of an object, and of its class, for defaults: any of them may have another value now, and amid
+    the batches every time."""
+    unknown = places.unknown if run.in_batches else Symbol
+    for name, value in owner.attributes.items():
+        if isinstance(value, (str, *NUMBER)):
+            owner.attributes[name] = unknown(f"{owner.text}.{name}")
     waiting = [owner.klass]
     while waiting:
         klass = waiting.pop()
         waiting += [base for base in klass.bases if isinstance(base, Class)]
         for name, value in klass.attributes.items():
             if isinstance(value, (int, float, str)):
-                owner.attributes.setdefault(name, Symbol(f"{owner.text}.{name}"))
+                owner.attributes.setdefault(name, unknown(f"{owner.text}.{name}"))
+
+
+def replaced(run: Run, owner: Instance, changed: Value) -> Instance:
+    """A copy of an object in which some attributes have other values; of what nobody sees, each may have another."""
+    made = Instance(owner.klass, dict(owner.attributes), owner.text)
+    if not isinstance(changed, dict) or isinstance(changed, Incomplete):
+        may_all_be_set(run, made)
+    made.attributes.update(changed if isinstance(changed, dict) else {})
+    return made
 
 
 def _in_bases(klass: Class, name: str) -> Value:

@@ -275,7 +275,7 @@ def _setattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     if len(args) == 3 and isinstance(args[1], str):
         attributes.write(run, args[0], args[1], args[2])
     elif len(args) == 3 and isinstance(args[0], Instance):
-        attributes.may_all_be_set(args[0])
+        attributes.may_all_be_set(run, args[0])
     return None
 
 

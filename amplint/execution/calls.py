@@ -86,7 +86,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         args[before:before] = value if isinstance(value, (list, tuple)) else []
         keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
-        known = isinstance(func, Class) and libraries.of_library(func)
+        known = isinstance(func, Class) and libraries.defines(func)
         keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
     owner = node.func.owner if isinstance(node.func, ir.Attr) else None
     if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN):

@@ -3,6 +3,7 @@ are computed, by closures that are handed over, and as what a decorator makes of
 
 from __future__ import annotations
 
+import builtins
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import TORCH
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
-from amplint.execution import places
+from amplint.execution import attributes, libraries, places
 from amplint.execution.contexts import Partial
 from amplint.execution.values import (
     Bound,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from amplint.execution.run import Run
 
 _SEEN = frozenset(sys.stdlib_module_names) | GOVERNS | {"torch", "object"}
+_BUILTINS = frozenset(dir(builtins))
 _BESIDE = within(words.DECORATING)
 _HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
 
@@ -82,8 +84,8 @@ def acts_later(value: Value) -> bool:
 
 
 def is_remade(run: Run, function: Function) -> bool:
-    """Whether a decorator that is not seen has made another function of one that takes part in the step: it may call it
-    now and then, and do more."""
+    """Whether a decorator has made another function of one that takes part in the step: it may call it now and then,
+    and do more."""
     node = function.node
     if not isinstance(node, ir.Function) or run.in_library or not (node.steps or node.zeroes or node.backward):
         return False
@@ -105,10 +107,17 @@ def _remakes(run: Run, scope: Scope, decorator: ir.Expr) -> bool:
     from amplint.execution.expressions import evaluate
 
     named = decorator.func if isinstance(decorator, ir.Call) else decorator
-    value = evaluate(run, scope, named) if isinstance(named, (ir.Name, ir.Attr)) else None
-    if not isinstance(value, Public) or value.name.partition(".")[0] in _SEEN:
+    if not isinstance(named, (ir.Name, ir.Attr)) or named.name in _BUILTINS | attributes.SETTERS:
         return False
-    return not (_BESIDE(value.name) or is_tool(value.name) or only_reads(value.name))
+    value = evaluate(run, scope, named)
+    if isinstance(value, Public):
+        return value.name.partition(".")[0] not in _SEEN and not _leaves(value.name)
+    return not (libraries.defines(value) or _leaves(named.name))
+
+
+def _leaves(name: str) -> bool:
+    """Whether a decorator says that it leaves a function what it is."""
+    return _BESIDE(name) or is_tool(name) or only_reads(name)
 
 
 def _has_hidden_base(klass: Class) -> bool:
@@ -123,4 +132,4 @@ def _has_hidden_base(klass: Class) -> bool:
 
 def _text(base: Public | Symbol) -> str:
     name = base.name if isinstance(base, Public) else base.text
-    return "object" if name in dir(sys.modules["builtins"]) else name
+    return "object" if name in _BUILTINS else name

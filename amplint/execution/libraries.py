@@ -85,15 +85,9 @@ def handed_over(run: Run, values: list[Value]) -> None:
         run.taken = found[0]
 
 
-def of_library(klass: Class) -> bool:
-    """Whether a class is one of a program that tells what a framework does."""
-    module = klass.scope.outermost().module
-    return module is not None and module.library
-
-
 def is_one(value: Value) -> bool:
     """Whether a value is an object of a framework."""
-    return isinstance(value, Instance) and of_library(value.klass)
+    return isinstance(value, Instance) and defines(value.klass)
 
 
 def _is_keeper(run: Run, one: Instance) -> bool:
@@ -119,12 +113,14 @@ def decorate(run: Run, scope: Scope, made: Function) -> None:
     for node in made.node.decorators if isinstance(made.node, ir.Function) and run.program.libraries else ():
         if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
             found = expressions.evaluate(run, scope, node.func)
-            if isinstance(found, Method) and _is_library(found):
+            if isinstance(found, Method) and defines(found):
                 calls.invoke(run, calls.call(run, scope, node), [made], {}, node.at)
 
 
-def _is_library(method: Method) -> bool:
-    module = method.function.scope.outermost().module
+def defines(value: Value) -> bool:
+    """Whether a function, a method or a class is one of a program that tells what a framework does."""
+    made = value.function if isinstance(value, Method) else value
+    module = made.scope.outermost().module if isinstance(made, (Class, Function)) else None
     return module is not None and module.library
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from amplint.execution.records import Latest
 from amplint.execution.values import (
@@ -21,6 +21,8 @@ from amplint.execution.values import (
 METHODS = frozenset({"items", "keys", "values", "get", "pop", "update"})
 _MAPPINGS = frozenset({"dict", "defaultdict", "Counter", "OrderedDict", "UserDict"})
 _COUNTING = frozenset({"defaultdict", "Counter"})
+_MOST = 256
+"""How many values of a list are looked at, so that a list that only grows does not cost the run its time."""
 _KEPT = "[]"
 """The attribute that holds what an object like a dict holds: no name of Python's."""
 
@@ -101,21 +103,33 @@ def held(value: Value) -> list[Value]:
     return [*value.attributes.values(), *(items(value) or {}).values()]
 
 
+_LEAVE = frozenset({"copy", "count", "index"})
+
+
+def _of_list(owner: list[Value], name: str, args: list[Value]) -> Value:
+    if name == "append" and args:
+        extend(owner, args[:1])
+    elif name == "extend" and args and isinstance(args[0], (list, tuple)):
+        extend(owner, args[0])
+    elif name in ("clear", "__delitem__") and (name == "clear" or args == [slice(None, None)]):
+        owner.clear()
+    elif name not in _LEAVE:
+        lose(owner)
+        return Symbol("list item", Origin.OPAQUE)
+    return None
+
+
+def extend(owner: list[Value], values: Sequence[Value]) -> None:
+    """Puts values behind those of a list; of a queue of limited length, the first ones leave."""
+    owner.extend([put(owner, one) for one in values[: max(_MOST - len(owner), 0)]])
+    if isinstance(owner, Latest) and owner.longest is not None:
+        del owner[: max(len(owner) - owner.longest, 0)]
+
+
 def call(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) -> Value:
     """What a method of a list or dict returns, with all that it does to it."""
     if isinstance(owner, list):
-        if name == "append" and args and len(owner) < 256:
-            owner.append(put(owner, args[0]))
-            if isinstance(owner, Latest) and owner.longest is not None:
-                del owner[: -owner.longest]
-        elif name == "extend" and args and isinstance(args[0], (list, tuple)):
-            owner.extend([put(owner, one) for one in args[0][:256]])
-        elif name in ("clear", "__delitem__") and (name == "clear" or args == [slice(None, None)]):
-            owner.clear()
-        elif name in ("pop", "popleft", "remove", "insert", "__delitem__", "__setitem__"):
-            lose(owner)
-            return Symbol("list item", Origin.OPAQUE)
-        return None
+        return _of_list(owner, name, args)
     if name in ("values", "keys", "items"):
         return list(getattr(owner, name)())
     if name == "get" and args and isinstance(args[0], (str, int)):

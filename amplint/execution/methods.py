@@ -92,7 +92,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
 
         method = attributes.read(run, owner, name)
         if isinstance(method, Bound):
-            return records.replaced(owner, keywords) if name in records.REPLACE else owner
+            copied = name in records.REPLACE
+            return attributes.replaced(run, owner, records.changes(name, keywords)) if copied else owner
         result = invoke(run, method, args, keywords, at)
         return result if result is not None else Symbol("None")
     if isinstance(owner, Optimizer):

@@ -33,7 +33,7 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
         return public.call(run, algorithm, args, keywords, at)
     if args and _is_number(klass):
         return args[0]
-    instance = Instance(klass, text=klass.node.name.lower() if libraries.of_library(klass) else "self")
+    instance = Instance(klass, text=klass.node.name.lower() if libraries.defines(klass) else "self")
     schedule = _base(klass, Role.SCHEDULER)
     if schedule is not None:
         return _schedule(run, instance, schedule, args, keywords, at)

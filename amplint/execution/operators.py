@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from amplint.execution import attributes, flows
+from amplint.execution import attributes, flows, mappings
 from amplint.execution.run import Run
-from amplint.execution.values import Flow, Instance, Method, Value
+from amplint.execution.values import Flow, Incomplete, Instance, Method, Value
 from amplint.flow import program as ir
 
 _METHODS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv"}
@@ -15,7 +15,9 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value]
     if isinstance(left, Flow) or isinstance(right, Flow):
         return flows.binary(run, node, left, right)
     if node.op == "|" and isinstance(left, dict) and isinstance(right, dict):
-        return ({**left, **right},)
+        joined = {**left}
+        mappings.update(joined, right, isinstance(right, Incomplete), run.in_batches > 0)
+        return (Incomplete(joined) if isinstance(left, Incomplete) or isinstance(right, Incomplete) else joined,)
     if isinstance(left, str) and isinstance(right, str) and node.op == "+":
         return (left + right,)
     if node.op not in _METHODS or not (isinstance(left, Instance) or isinstance(right, Instance)):
@@ -29,7 +31,11 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value]
 
 
 def augmented(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value] | None:
-    """The value of `left op= right` where the class of `left` has a method for it; None where it has none."""
+    """The value of `left op= right` where the class of `left` has a method for it, or `left` is a list, which is
+    changed; None for any other."""
+    if node.op == "+" and isinstance(left, list) and isinstance(right, (list, tuple)):
+        mappings.extend(left, right)
+        return (left,)
     if node.op in _METHODS and isinstance(left, Instance):
         method = attributes.read(run, left, f"__i{_METHODS[node.op]}__")
         if isinstance(method, Method):

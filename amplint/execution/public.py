@@ -15,6 +15,7 @@ from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
 from amplint.execution import (
     arithmetic,
+    attributes,
     horizon,
     ignored,
     methods,
@@ -329,7 +330,7 @@ def _scale_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) ->
 def _replaced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """A copy of an object with other values; of what is not seen, something new."""
     known = bool(args) and isinstance(args[0], Instance)
-    return records.replaced(args[0], keywords) if known else Symbol("replaced(...)", Origin.OPAQUE)
+    return attributes.replaced(run, args[0], keywords) if known else Symbol("replaced(...)", Origin.OPAQUE)
 
 
 _SPECIAL: dict[str, Any] = {

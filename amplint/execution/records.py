@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amplint.execution.values import Class, Instance, Scope, Symbol, Value
+from amplint.execution.values import Class, Scope, Symbol, Value
 from amplint.flow import program as ir
 
 Keywords = dict[str, Value]
@@ -22,11 +22,9 @@ def named_tuple(args: list[Value]) -> Value:
     return Class(ir.Class(ir.NOWHERE, args[0], (), ()), Scope(), fields=tuple(names))
 
 
-def replaced(owner: Instance, keywords: Keywords) -> Instance:
-    """A copy of an object in which some attributes have other values."""
-    update = keywords.get("update")
-    changed = update if isinstance(update, dict) else keywords
-    return Instance(owner.klass, {**owner.attributes, **changed}, owner.text)
+def changes(method: str, keywords: Keywords) -> Value:
+    """The other values that the copy gets which a method returns, by attribute."""
+    return keywords.get("update", {}) if method == "model_copy" else keywords
 
 
 class Latest(list[Value]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amplint.execution import arithmetic, mappings
+from amplint.execution.records import Latest
 from amplint.execution.run import Run
 from amplint.execution.values import Instance, Loss, Scope, Symbol, Trail, Value
 from amplint.flow import program as ir
@@ -72,11 +73,15 @@ def _tell(run: Run, target: ir.Expr, held: int, at: ir.Span, empties: bool = Fal
 
 
 def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
-    """Tells of a list that was appended to, if it now holds losses of earlier micro-steps that were back-propagated."""
+    """Tells of a list that was appended to, if it now holds losses of earlier micro-steps that were back-propagated.
+
+    A queue of limited length lets go of the first ones.
+    """
     from amplint.execution.expressions import evaluate
 
     values = evaluate(run, scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
-    losses = [one for one in values if isinstance(one, Loss) and one.attached] if isinstance(values, list) else []
+    items = values if isinstance(values, list) and not isinstance(values, Latest) else []
+    losses = [one for one in items if isinstance(one, Loss) and one.attached]
     held = sum(any(part.passed and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses)
     if held and not run.without_graph:
         _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))

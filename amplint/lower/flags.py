@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from amplint.flow import program as ir
+from amplint.lower.names import reads
 
 Body = tuple[ir.Stmt, ...]
 
@@ -51,7 +52,7 @@ def _set_again(before: ir.Stmt, node: ir.If) -> ir.Assign | None:
     if node.orelse or len(node.body) != 1 or not isinstance(before, ir.Assign):
         return None
     (then,) = node.body
-    if not isinstance(then, ir.Assign) or not _same(before.target, then.target):
+    if not isinstance(then, ir.Assign) or not _same(before.target, then.target) or _reads(node.test, before.target):
         return None
     test = _truth(node, then.value, before.value)
     if test is None and isinstance(before.value, (ir.Compare, ir.Logic)):
@@ -88,3 +89,8 @@ def _same(one: ir.Expr, other: ir.Expr) -> bool:
     if isinstance(one, ir.Attr) and isinstance(other, ir.Attr):
         return one.name == other.name and _same(one.owner, other.owner)
     return False
+
+
+def _reads(test: ir.Expr, target: ir.Expr) -> bool:
+    """Whether a test asks for what a target was just set to: the name, or an attribute that is called like it."""
+    return isinstance(target, (ir.Name, ir.Attr)) and target.name in reads(test)

@@ -79,6 +79,22 @@ SEEN = [
     Way("a text", "held = ''", "held += '.'", "len(held)", "held = ''"),
     Way("a short queue", "held = deque([0], maxlen=1)", "held.append(held[0] + 1)", "held[0]", "held.append(0)", DEQUE),
     Way(
+        "the end of a queue",
+        "held = deque([0], maxlen=1)",
+        "held.extend([held[0] + 1])",
+        "held[0]",
+        "held.append(0)",
+        DEQUE,
+    ),
+    Way(
+        "a queue that is added to",
+        "held = deque([0], maxlen=1)",
+        "held += [held[0] + 1]",
+        "held[0]",
+        "held.append(0)",
+        DEQUE,
+    ),
+    Way(
         "a number of its own",
         "n = Held(0)",
         "n = Held(n + 1)",
