@@ -1,7 +1,8 @@
 """Where the gradients of a step are read, or stepped with again, after it: nothing may erase them before that.
 
-What the model of the program does not hold is found by the text: `.grad`, a function whose name speaks of gradients, a
-step that is handed over. Whatever runs after a step counts until something goes back, in other functions too.
+What the model of the program does not hold is found by the text: `.grad`, a function whose name speaks of gradients or
+that another file has and that is handed a model, a step that is handed over. Whatever runs after a step counts until
+something goes back, in other functions too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import takewhile
 import libcst as cst
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.unseen import only_runs
 from amplint.dialects.vocabulary import ending, within
 from amplint.fix.code import Code, Statement, every
 from amplint.fix.sentences import read
@@ -22,6 +24,7 @@ from amplint.protocol.events import Kind
 
 _GOES_BACK, _OPTIMIZER = within(words.GOING_BACK), ending(words.OPTIMIZER)
 _OF_GRADIENTS, _OF_OTHER_THINGS = within(words.GRADIENTS), within(words.BESIDE_GRADIENTS)
+_MODEL, _KEEPS = ending(words.MODEL), within(words.SAVING, words.RESTORING, words.AVERAGE)
 _ERASING = frozenset({"zero_", "detach_"})
 _Home = cst.FunctionDef | cst.Module
 
@@ -49,6 +52,14 @@ class _Reads:
     @cached_property
     def nodes(self) -> list[cst.CSTNode]:
         return list(every(self.code.tree.module))
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names of modules and functions of other files, torch's aside."""
+        found = (one for one in self.nodes if isinstance(one, cst.Import | cst.ImportFrom))
+        ours = (one for one in found if not self.code.source(one).split()[1].startswith("torch"))
+        aliases = [alias for one in ours if not isinstance(one.names, cst.ImportStar) for alias in one.names]
+        return frozenset(alias.evaluated_alias or alias.evaluated_name.partition(".")[0] for alias in aliases)
 
     @cached_property
     def leading(self) -> frozenset[str]:
@@ -129,12 +140,20 @@ class _Reads:
             return _is_looked_at(self.code, node)
         if isinstance(node, cst.Attribute) and node.attr.value == "step" and self.optimizer:
             return self.code.source(node.value) == self.optimizer and not self.code.inside(node, self.anchor)
+        if isinstance(node, cst.SimpleString):
+            return node.evaluated_value == "grad" and not _only_asks(self.code, node)
         if isinstance(node, cst.Call):
             name = _last(node.func)
             stepped = read(Kind.SCALER_STEP, node).get("optimizer")
             of_gradients = _OF_GRADIENTS(name) and not _OF_OTHER_THINGS(name) and name != "grad"  # `autograd.grad`
-            return of_gradients or bool(stepped and stepped == self.optimizer)
+            return of_gradients or bool(stepped and stepped == self.optimizer) or self._may_look(node)
         return False
+
+    def _may_look(self, call: cst.Call) -> bool:
+        """Whether code of another file has a model, and does not say that all it does is to run or to keep it."""
+        source = self.code.source(call.func)
+        given = any(_MODEL(_last(arg.value)) for arg in call.args)
+        return given and source.partition(".")[0] in self.imported and not (only_runs(source) or _KEEPS(source))
 
     def _at(self, node: cst.CSTNode) -> int:
         return self.code.span(node)[0]
@@ -164,6 +183,12 @@ def _is_looked_at(code: Code, node: cst.Attribute) -> bool:
         return isinstance(code.statement(node), cst.Assert)
     chain = [above, *takewhile(lambda one: isinstance(one, cst.Attribute), code.above(above))]
     return not any(isinstance(one, cst.Attribute) and one.attr.value in _ERASING for one in chain)
+
+
+def _only_asks(code: Code, name: cst.SimpleString) -> bool:
+    """Whether the name of an attribute is given to who asks whether there is one, sets it or deletes it."""
+    call = code.parents[code.parents[name]]
+    return isinstance(call, cst.Call) and _last(call.func) in ("hasattr", "setattr", "delattr")
 
 
 def _is_of_an_optimizer(code: Code, node: cst.CSTNode) -> bool:

@@ -15,8 +15,9 @@ def mended_text(source: str) -> str:
 
 
 STEP = """\
+import lib
 import torch
-from lib import do_bench, log, plot_grad_flow
+from lib import do_bench, evaluate, log, plot_grad_flow, stats
 
 
 def clipped(model):
@@ -44,6 +45,9 @@ IN_LOOP = {
     "a norm": "log([p.grad.norm() for p in model.parameters()])",
     "a check": "assert model.weight.grad is not None",
     "a helper that measures": "log(norm_of(model))",
+    "a gradient by its name": 'log([getattr(p, "grad") for p in model.parameters()])',
+    "a function of another file": "log(stats(model))",
+    "a function of another module": "log(lib.stats(model))",
     "an unknown function of gradients": "plot_grad_flow(model.named_parameters())",
     "a clip that measures": 'log(torch.nn.utils.clip_grad_norm_(model.parameters(), float("inf")))',
 }
@@ -74,6 +78,8 @@ HARMLESS = {
     "none of its own": "log(loss.item())",
     "a gradient that is thrown away": "for p in model.parameters(): p.grad = None",
     "one that is zeroed by hand": "if model.other.grad is not None: model.other.grad.zero_()",
+    "a question for a gradient": 'log(hasattr(model.weight, "grad"))',
+    "a function of another file that runs it": "log(evaluate(model))",
     "a region without gradients": "with torch.no_grad(): log(model(x))",
 }
 
