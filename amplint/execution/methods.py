@@ -88,14 +88,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if isinstance(owner, (Optimizer, Scheduler)) and name not in ("__init__", attributes.OVERRIDDEN):
         owner = libraries.kept(run, owner, "optimizer" if isinstance(owner, Optimizer) else "scheduler")
     if isinstance(owner, Instance):
-        from amplint.execution.calls import invoke
-
-        method = attributes.read(run, owner, name)
-        if isinstance(method, Bound):
-            copied = name in records.REPLACE
-            return attributes.replaced(run, owner, records.changes(name, keywords)) if copied else owner
-        result = invoke(run, method, args, keywords, at)
-        return result if result is not None else Symbol("None")
+        return _instance(run, owner, name, args, keywords, at)
     if isinstance(owner, Optimizer):
         return _optimizer(run, owner, name, args, keywords, at)
     if isinstance(owner, Scaler):
@@ -161,6 +154,18 @@ def _discards(run: Run) -> dict[str, str]:
 def enabled(run: Run, scaler: Scaler) -> bool:
     """Whether a scaler scales in this run."""
     return arithmetic.truth(run, scaler.enabled) and not (scaler.of_cuda and precision.without_cuda(run))
+
+
+def _instance(
+    run: Run, owner: Instance, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
+) -> Value:
+    from amplint.execution.calls import invoke
+
+    method = attributes.read(run, owner, name)
+    if isinstance(method, Bound):
+        return attributes.replaced(run, owner, records.changes(name, keywords)) if name in records.REPLACE else owner
+    result = invoke(run, method, args, keywords, at)
+    return result if result is not None else Symbol("None")
 
 
 def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:

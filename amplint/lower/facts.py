@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from amplint.flow import program as ir
 from amplint.lower.automatic import overrides_of
@@ -92,12 +93,24 @@ class _Reader:
 
     def suite(self, nodes: Iterable[object], around: _Around) -> Iterator[Fact]:
         every = tuple(nodes)
-        for at, node in enumerate(every):
-            if isinstance(node, ir.If) and node.body and isinstance(node.body[-1], (ir.Return, ir.Leave)):
-                yield from self.of(node, around.beside(newer(every[at + 1 :], around.scope)))
+        behind = self._newer_behind(every, around.scope)
+        for node in every:
+            later = behind.pop()
+            if _is_left(node):
+                yield from self.of(node, around.beside(later))
                 around = around.beside(alternative(node.test, node.body, around.scope))
             else:
                 yield from self.of(node, around)
+
+    def _newer_behind(self, nodes: tuple[object, ...], scope: Scope) -> list[frozenset[str]]:
+        """What is taken from the new module behind each statement of a block, the last one first; nothing where no
+        branch is left before its end."""
+        if not any(map(_is_left, nodes)):
+            return [_NOBODY] * len(nodes)
+        found = [_NOBODY]
+        for node in nodes[:0:-1]:
+            found.append(found[-1] | newer((node,), scope))
+        return found
 
     def of(self, node: object, around: _Around) -> Iterator[Fact]:
         """The facts of one statement or expression."""
@@ -247,6 +260,11 @@ def _unread(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
     hidden = " ".join(part.text for part in inside if isinstance(part, ir.Text))
     declared = {name for part in inside if isinstance(part, ir.Global) for name in part.names}
     return frozenset(name for name, count in named.items() if count == 1 and name not in hidden) - declared
+
+
+def _is_left(node: object) -> TypeGuard[ir.If]:
+    """Whether a statement is an `if` behind whose branch nothing of its block runs."""
+    return isinstance(node, ir.If) and bool(node.body) and isinstance(node.body[-1], (ir.Return, ir.Leave))
 
 
 def _switch(node: ir.Expr) -> object:
