@@ -67,7 +67,6 @@ _SAME_LOSS = frozenset(
 )
 _KEEPS_NUMBERS = frozenset({"detach_", "requires_grad_", "masked_fill_", "nan_to_num_"})
 """Methods that leave gradients as they are, but for elements that are repaired or left out."""
-
 _OUT = frozenset({"item", "detach", "tolist", "numpy"})
 
 
