@@ -290,7 +290,7 @@ class Stepping(Calls):
 
     def zeroes(self, args: Any, kwargs: Any) -> Any:
         """An optimizer's gradients, or those of a model, which may belong to several."""
-        if self.quiet():
+        if self.quiet() and not self._after_its_step():
             return None
         recorder, owner = self._recorder, args[0]
         if delegates(owner, "zero_grad"):
@@ -305,6 +305,12 @@ class Stepping(Calls):
             recorder.feed(Kind.ZERO_GRAD, optimizer=name, stack=stack)
             recorder.measures.run(recorder.numbers.erased, optimizer)
         return self.enter("zero")
+
+    def _after_its_step(self) -> bool:
+        """Whether a scaler's step goes on after the optimizer has stepped: the `step` of a wrapper erases gradients."""
+        thread = self._recorder.thread
+        inside = thread.inside
+        return thread.stepped and not (inside["step"] or inside["unscale"] or inside["zero"] or inside["clip"])
 
     def clips(self, args: Any, kwargs: Any) -> Any:
         """The optimizers whose parameters are clipped. A generator of parameters is read, and a list passed on."""

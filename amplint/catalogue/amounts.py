@@ -7,6 +7,7 @@ from math import isclose
 
 from amplint.catalogue.lengths import length_of, measured
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
+from amplint.protocol.ledger import carried
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
 from amplint.protocol.window import Window, epoch_of, loses, totals, worth
@@ -252,7 +253,8 @@ def tail_words(moment: Moment) -> dict[str, str]:
 
 def takes_out_a_scale(moment: Moment) -> bool:
     """Whether gradients are divided by a symbol that their loss was multiplied by, or by a scale that it carried."""
-    return bool(moment.event.factors & moment.ledger.factors) or "scale" in moment.event.detail
+    event, ledger = moment.event, moment.ledger
+    return bool(event.factors & ledger.factors) or "scale" in event.detail or carried(ledger, event.weight) is not None
 
 
 def unchecked_scale(moment: Moment) -> bool:

@@ -190,7 +190,16 @@ def _number(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
         return Symbol("loss.item()", Origin.DATA, tags=frozenset({"number"}))
     if isinstance(value, (Symbol, *NUMBER)):
         return value
-    return Symbol(f"float({text_of(value)})", Origin.DATA)
+    written = _written(value) if isinstance(value, str) else None
+    return Symbol(f"float({text_of(value)})", Origin.DATA) if written is None else written
+
+
+def _written(text: str) -> Fraction | None:
+    """The number that a text writes: `"4"`, `"1e-4"`; None for another text, `"inf"` among them."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def _int(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
