@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
+from amplint.callers import Witnessed, upheld, witnessed
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.versions import allows, reaches
 from amplint.dialects import advice as advised
-from amplint.dialects.dialect import Dialect
 from amplint.execution.latent import released
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness, in_own_names
 from amplint.flow import program as ir
@@ -26,33 +24,24 @@ from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.lower.asked_models import clips_of_shards
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
-from amplint.lower.libraries import surroundings_of
 from amplint.lower.loaded_models import loaded_models
 from amplint.lower.pipelined_losses import pipelined_losses
-from amplint.lower.project import neighbours_of
-from amplint.lower.prune import program_of
 from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
-from amplint.lower.statements import Statements
 from amplint.lower.uncalled_states import uncalled_states
 from amplint.own_names import own_names
 from amplint.played import Played, side_by_side
 from amplint.protocol.events import Event, Site
 from amplint.protocol.facts import PIPELINED, SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
+from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
-from amplint.source.ignored_targets import ignored_targets
-from amplint.source.parse import parse
+from amplint.source.discover import shown
 from amplint.source.prefilter import more_than_zeroing
-from amplint.source.reading import Unparsable, Unreadable, decoded, read
-from amplint.source.scout import LINE, MAX_DEPTH, scout
-
-Teaching = tuple[Dialect, ...]
-"""Dialects of the user's own."""
+from amplint.source.scout import LINE
 
 DOUBTS = 3  # times that runs are looked for that may refute what is found
 MOST_KEPT = 64  # files whose own findings are kept
-MOST_READ = 2  # texts whose runs are kept: a file, and the same one mended
 
 
 def findings_of(
@@ -69,8 +58,8 @@ def findings_of(
     `taught`: dialects besides those that amplint knows. `tail`: how many batches are left over of the epochs that are
     played. Raises Unparsable, and Unreadable for code nested too deeply.
     """
-    with _deep():
-        reading = _read(text, filename, taught)
+    with deep():
+        reading = read_program(text, filename, taught)
         if reading is None:
             return []
         if not reading.played.program.neighbours and not taught and not more_than_zeroing(text):
@@ -78,11 +67,11 @@ def findings_of(
         played = reading.played if tail == 1 else Played(reading.played.program, tail)
         facts = list(_facts(filename, reading.body, versions))
         said = {(breach.rule, breach.site.row) for breach in facts}
-        found_by_runs = (one for one in _all_breaches(played, rules) if (one.rule, one.site.row) not in said)
-        breaches = [*facts, *found_by_runs]
+        in_runs = [one for one in _all_breaches(played, rules) if (one.rule, one.site.row) not in said]
+        stays = upheld(in_runs, filename, partial(_witnessed, filename, taught, tail))
         told = [
             breach
-            for breach in breaches
+            for breach in (*facts, *stays)
             if (noisy or RULES[breach.rule].reading_tier is not Tier.OPT_IN) and _begun(breach, versions)
         ]
         lines = LINE.findall(text)
@@ -120,59 +109,13 @@ def side_by_side_of(
 
     None where they cannot be compared. Raises Unparsable, and Unreadable for code nested too deeply.
     """
-    with _deep():
-        readings = [_read(text, filename, taught) for text in (after, before)]
+    with deep():
+        readings = [read_program(text, filename, taught) for text in (after, before)]
         played = [reading.played for reading in readings if reading is not None]
         if len(played) < 2:  # a text without a training step
             return [] if all(one.trains_nothing() for one in played) else None
         pairs = side_by_side(played[1], played[0])
     return None if pairs is None else [(one.events, other.events) for one, other in pairs]
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """A text, lowered, played as far as was asked for, and what was asked of the file system for it."""
-
-    body: tuple[ir.Stmt, ...]
-    played: Played
-    asked: Answers
-
-
-def _read(text: str, filename: str, taught: Teaching) -> _Reading | None:
-    """The program of a text; None if it holds no training step. The latest ones are kept. Raises Unparsable."""
-    place = (text, filename, os.getcwd(), *(dialect.program for dialect in taught))
-    known = _READ.get(place)
-    if known is not None and still_so(known.asked):
-        heard_again(known.asked)
-        _READ[place] = _READ.pop(place)
-        return known
-    reduced = scout(text, _seeds(taught))
-    if reduced is None:
-        return None
-    with recorded() as asked:
-        body = Statements(parse(reduced)).module()
-        made = program(filename, text, body, taught)
-    made = replace(made, ignored=cache(partial(_heard, made.ignored, asked)))
-    reading = _Reading(body, Played(made), asked)
-    for old in list(_READ)[: len(_READ) + 1 - MOST_READ]:
-        del _READ[old]
-    _READ[place] = reading
-    return reading
-
-
-def _heard(values: Callable[[], frozenset[str]], asked: Answers) -> frozenset[str]:
-    """Values that are looked for in neighbours when they are needed; what was asked for that is written down, too."""
-    with recorded() as heard:
-        found = values()
-    asked.update(heard)
-    return found
-
-
-_READ: dict[tuple[str, ...], _Reading] = {}
-
-
-def _seeds(taught: Teaching) -> frozenset[str]:
-    return frozenset(seed for dialect in taught for seed in dialect.seeds)
 
 
 def _own(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
@@ -195,14 +138,20 @@ _OWN: dict[tuple[str, ...], tuple[Answers, frozenset[tuple[str, Site]]]] = {}
 
 
 def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
-    try:
-        text = decoded(read(filename, lambda data: True) or b"")
-        reduced = scout(text, _seeds(taught))
-        body = Statements(parse(reduced)).module() if reduced is not None else None
-        found = _all_breaches(Played(program(filename, text, body, taught)), RULES) if body is not None else ()
-        return frozenset(breach.key for breach in found if breach.site.path == filename)
-    except (Unparsable, Unreadable):
-        return frozenset()
+    played = played_file(filename, taught)
+    found = _all_breaches(played, RULES) if played is not None else ()
+    return frozenset(breach.key for breach in found if breach.site.path == filename)
+
+
+def _witnessed(filename: str, taught: Teaching, tail: int, caller: str) -> Witnessed | None:
+    """What the runs of another file, which imports this one, show of it."""
+    played = played_file(caller, taught, tail)
+    if played is None:
+        return None
+    found = list(_all_breaches(played, _NOTHING_HIDDEN))
+    runs = (run for at in range(len(played.entries)) for run in played.known(at))
+    executed = {function for run in runs for function in run.executed}
+    return witnessed(played.program.neighbours.get(shown(filename), ()), executed, found)
 
 
 def loops_of(
@@ -214,8 +163,8 @@ def loops_of(
     `patience`: how many times as much as usual may be tried. Raises Unparsable, and Unreadable for code nested too
     deeply.
     """
-    with _deep():
-        reading = _read(text, filename, taught)
+    with deep():
+        reading = read_program(text, filename, taught)
         if reading is None:
             return []
         played = reading.played if patience == 1 else Played(reading.played.program, patience=patience)
@@ -264,23 +213,6 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
     parts = {name: getattr(loop, name) for name in LOOP_PARTS}
     lost = tuple((_place(site), why) for site, why in loop.not_followed)
     return TrainingLoop(filename, _place(loop.site), **parts, drawn=loop.drawn, not_followed=lost)
-
-
-def program(filename: str, text: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
-    """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
-    made = program_of(filename, body, surroundings_of(filename, body, taught), neighbours_of(filename, body))
-    return replace(made, ignored=cache(partial(ignored_targets, filename, text)))
-
-
-@contextmanager
-def _deep() -> Iterator[None]:
-    """As many frames as the deepest syntax tree that the scout lets through needs."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 8 * MAX_DEPTH))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 _READERS = (

@@ -21,7 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from amplint.findings import Finding, Place, Severity, Witness
-from amplint.source.asked import Answers, digest, recorded, stamp, still_so
+from amplint.source import importing
+from amplint.source.asked import Answers, answered_by, digest, recorded, stamp, still_so
+
+answered_by(importing.QUESTION, importing.state)
 
 _TAG = """\
 Signature: 8a477f597d28d172789f06886806bc55

@@ -49,6 +49,10 @@ class Played:
         found = self._found(at)
         return found.runs, found.complete
 
+    def known(self, at: int) -> list[Run]:
+        """The runs from an entry that were played already."""
+        return self._runs[at].runs if at in self._runs else []
+
     def traces(self, at: int) -> list[Trace]:
         """What happened in the runs from an entry."""
         return [_trace(run, self.entries[at]) for run in self.runs(at)[0]]

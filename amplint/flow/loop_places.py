@@ -20,7 +20,7 @@ def extent(node: ir.Stmt) -> ir.Span:
 
 def loop_places(body: tuple[ir.Stmt, ...]) -> list[Placed]:
     """The training loops of a module, each with the name of the function that it stands in (empty for none)."""
-    return list(_in_body(body, "")) + [placed for function in _functions(body) for placed in _in_function(function)]
+    return list(_in_body(body, "")) + [placed for function in functions_in(body) for placed in _in_function(function)]
 
 
 def goes_back_itself(node: ir.Stmt) -> bool:
@@ -30,14 +30,15 @@ def goes_back_itself(node: ir.Stmt) -> bool:
     return any(map(goes_back_itself, _inside(node)))
 
 
-def _functions(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Function]:
+def functions_in(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Function]:
+    """The functions of a body, those of its classes and of its functions too."""
     for node in body:
         if isinstance(node, ir.Function):
             yield node
         if isinstance(node, ir.Function | ir.Class):
-            yield from _functions(node.body)
+            yield from functions_in(node.body)
         else:
-            yield from _functions(_inside(node))
+            yield from functions_in(_inside(node))
 
 
 def _in_function(function: ir.Function) -> Iterator[Placed]:

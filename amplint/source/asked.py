@@ -8,12 +8,15 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 Question = tuple[str, str]
-"""What was asked (`file`, `folder`, `exists`, `stamp`), and of which path."""
+"""What was asked (`file`, `folder`, `exists`, `stamp`, `importers`), and of which path."""
 Stamp = tuple[int, int]
 """When a file was last written, in nanoseconds, and its size in bytes."""
-Answers = dict[Question, bool | Stamp | None]
+Answer = bool | Stamp | None
+Answers = dict[Question, Answer]
+_Told = TypeVar("_Told", bound=Answer)
 
 _listening: list[Answers] = []
 
@@ -36,27 +39,36 @@ def heard_again(answers: Answers) -> None:
         _listening[-1].update(answers)
 
 
+def heard(kind: str, path: str, answer: _Told) -> _Told:
+    """An answer, which whoever listens is told."""
+    if _listening:
+        _listening[-1][(kind, path)] = answer
+    return answer
+
+
+def answered_by(kind: str, answerer: Callable[[str], Answer]) -> None:
+    """Says who answers a kind of question that is not the file system's own."""
+    _ASKED[kind] = answerer
+
+
 def is_file(path: str) -> bool:
     """Whether a path is a file."""
-    return _heard("file", path, os.path.isfile(path))
+    return heard("file", path, os.path.isfile(path))
 
 
 def is_folder(path: str) -> bool:
     """Whether a path is a folder."""
-    return _heard("folder", path, os.path.isdir(path))
+    return heard("folder", path, os.path.isdir(path))
 
 
 def exists(path: str) -> bool:
     """Whether a path is anything at all."""
-    return _heard("exists", path, os.path.exists(path))
+    return heard("exists", path, os.path.exists(path))
 
 
 def stamp(path: str) -> Stamp | None:
     """When a file was written and how large it is; None for what cannot be asked."""
-    answer = _stamp(path)
-    if _listening:
-        _listening[-1][("stamp", path)] = answer
-    return answer
+    return heard("stamp", path, _stamp(path))
 
 
 def still_so(answers: Answers) -> bool:
@@ -95,12 +107,6 @@ def given(path: str) -> bytes | None:
 _instead: dict[str, bytes] = {}
 
 
-def _heard(kind: str, path: str, answer: bool) -> bool:
-    if _listening:
-        _listening[-1][(kind, path)] = answer
-    return answer
-
-
 def _stamp(path: str) -> Stamp | None:
     data = given(path)
     if data is not None:
@@ -112,7 +118,7 @@ def _stamp(path: str) -> Stamp | None:
     return about.st_mtime_ns, about.st_size
 
 
-_ASKED: dict[str, Callable[[str], bool | Stamp | None]] = {
+_ASKED: dict[str, Callable[[str], Answer]] = {
     "file": os.path.isfile,
     "folder": os.path.isdir,
     "exists": os.path.exists,

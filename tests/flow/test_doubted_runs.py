@@ -1,10 +1,11 @@
 """What is shown by some of a program's runs, where not all of them were played."""
 
-from amplint.analysis import findings_of, program
+from amplint.analysis import findings_of
 from amplint.catalogue import RULES
 from amplint.flow.judge import judge
 from amplint.lower.statements import Statements
 from amplint.played import Played
+from amplint.readings import program
 from amplint.source.parse import parse
 
 TEXT = """\

@@ -1,0 +1,52 @@
+"""Callers in other files: what a function does wrong by itself is no mistake where all who call it do it right.
+
+A file is judged by itself, and what its functions are handed is not known there. Where another file of the project
+calls them, its runs execute them with what it hands over: they are the evidence, as those of a caller in the same file
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import NamedTuple
+
+from amplint.flow import program as ir
+from amplint.flow.judge import Breach
+from amplint.flow.loop_places import extent, functions_in
+from amplint.protocol.events import Site
+from amplint.source.importing import importers
+
+MOST_CALLERS = 4
+"""Files that are asked about one."""
+
+
+class Witnessed(NamedTuple):
+    """What the runs of a caller show of another file: which of its functions they execute (where each stands, and
+    whether it is executed), and the rules that are broken there, each with whether that is no more than a warning."""
+
+    functions: tuple[tuple[ir.Span, bool], ...]
+    broken: Mapping[tuple[str, Site], bool]
+
+    def executes(self, site: Site) -> bool:
+        """Whether the innermost function around a place was executed."""
+        around = [one for one in self.functions if one[0][:2] <= (site.row, site.column) and site.row <= one[0][2]]
+        return bool(around) and max(around)[1]
+
+
+def witnessed(body: Sequence[ir.Stmt], executed: Set[int], broken: Sequence[Breach]) -> Witnessed:
+    """What runs show that executed these functions, of a file in which a caller sees these statements."""
+    functions = tuple((extent(one), id(one) in executed) for one in functions_in(tuple(body)))
+    return Witnessed(functions, {breach.key: breach.mild for breach in broken})
+
+
+def upheld(breaches: Sequence[Breach], filename: str, reader: Callable[[str], Witnessed | None]) -> Iterator[Breach]:
+    """The breaches that callers of a file in other files do not refute; where all of these only warn, so is it told."""
+    here = {breach.key for breach in breaches if breach.site.path == filename}
+    callers = importers(filename)[:MOST_CALLERS] if here else ()
+    seen = [found for found in map(reader, callers) if found is not None]
+    for breach in breaches:
+        calling = [one.broken.get(breach.key) for one in seen if breach.key in here and one.executes(breach.site)]
+        told = [mild for mild in calling if mild is not None]
+        if told or not calling:
+            yield replace(breach, mild=breach.mild or (bool(told) and all(told)))

@@ -1,0 +1,3 @@
+from .steps import advance
+
+__all__ = ["advance"]
