@@ -104,7 +104,7 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
         baseline=Path(table["baseline"]) if "baseline" in table else None,
         cache_dir=Path(table["cache-dir"]) if "cache-dir" in table else None,
         file=file,
-        versions={**_declared(here, isolated), **table.get("versions", {})},
+        versions={**_declared(here), **table.get("versions", {})},
         dialects=table.get("dialects", {}),
         unsafe_fixes=table.get("unsafe-fixes", False) if said.unsafe_fixes is None else said.unsafe_fixes,
         fixable=Selection(requests(table.get("fixable", [ALL]), (), table.get("unfixable", ()))),
@@ -137,16 +137,16 @@ _LISTS = ("requirements.txt", "requirement*.txt", "requirements/*.txt", "environ
 """Files that list what a project needs, for pip, conda and setuptools."""
 
 
-def _declared(start: Path, isolated: bool) -> dict[str, str]:
+def _declared(start: Path) -> dict[str, str]:
     """The bounds that a project declares for what it depends on, in the nearest folder upwards that declares any.
 
-    A list of requirements is no configuration, so it is read in an isolated run too.
+    What a project depends on is no configuration, so it is read in an isolated run too.
     """
     from amplint.catalogue.versions import LIBRARIES, declared, listed
 
     for folder in (start, *start.parents):
         file, found = folder / "pyproject.toml", dict[str, str]()
-        if there := not isolated and file.is_file():
+        if there := file.is_file():
             with suppress(OSError, SettingsError):  # a file that says nothing to amplint may be broken
                 found = declared(_parsed(file, file.read_bytes()))
         for file in (one for pattern in _LISTS for one in sorted(folder.glob(pattern))):

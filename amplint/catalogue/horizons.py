@@ -7,13 +7,11 @@ micro-batches, updates or epochs when exactly as many of them have passed when t
 
 from __future__ import annotations
 
-from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UNITS, UPDATES, Cadence
+from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, NO_CHANCE, UNITS, UPDATES, Cadence
 from amplint.protocol.events import Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.state import Moment
 
-_NO_CHANCE = 16
-"""Smaller numbers agree by chance: a run of three updates may stop anywhere in a schedule of six."""
 _SINGULAR = {MICRO_BATCHES: "micro-batch", UPDATES: "update", EPOCHS: "epoch"}
 
 
@@ -36,7 +34,7 @@ def counted(cadence: Cadence) -> str | None:
         return cadence.unit if cadence.unit in UNITS else None  # turns of several kinds may be counted
     if cadence.unit is not None or cadence.horizon is None:
         return None
-    if cadence.cadence_steps <= cadence.horizon < _NO_CHANCE:
+    if cadence.cadence_steps <= cadence.horizon < NO_CHANCE:
         return None
     found = [unit for unit, count in zip(UNITS, cadence.passed, strict=True) if count == cadence.horizon]
     return next((unit for unit in found if unit in (cadence.pace or ())), next(iter(found), None))

@@ -115,6 +115,9 @@ AVERAGE = """ema swa ema_model ema_net ema_unet ema_weight ema_weights ema_param
 NUMBER_AVERAGED = "loss losses acc accuracy norm norms metric metrics score scores time grad grads reward rewards lr"
 """What is averaged in an average that is none of weights: `loss_ema`."""
 
+MAKING = """build create make get init initialize initialise load restore resume save export freeze unfreeze wrap unwrap
+    setup prepare compile clone copy"""
+"""How the name of a function begins that is about a model, and is none."""
 PUTTING = "backup save store stash restore load put copy swap write assign apply merge project"
 GRADIENT_NORM = "grad_norm grads_norm grad_norms grads_norms gradient_norm gradients_norm gradient_norms gradnorm"
 MORE_THAN_NORM = """clip clipped clipping clamp unscale unscaled normalize normalise normalized penalty penalize loss

@@ -30,6 +30,7 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.protocol.ranks import Wrapper
+from amplint.protocol.values import with_changes
 
 Keywords = dict[str, Value]
 
@@ -116,11 +117,14 @@ def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     bound = args[0] if len(args) == 1 else args[1]
     if stop is not None and first is not None:
         length = max(0, -(-(int(stop) - start) // stride))
+        every = len(args) == 1 and isinstance(bound, Count)
+        length = Count(length, bound.tags) if every else length
         return Stream(lambda index: start + index * stride, length=length, bound=_bound(bound))
     if len(args) > 2 and _is_data(bound):  # slices of a batch
         return Stream(lambda index: Symbol(f"{text_of(bound)}[{index}]", Origin.DATA), window=True)
     kept = frozenset({"assumed"} if first is None else ())
-    return Stream(lambda index: Count(start + index * stride, kept), bound=bound if isinstance(bound, Symbol) else None)
+    turns = with_changes(bound, offset=bound.offset - start) if isinstance(bound, Symbol) else None
+    return Stream(lambda index: Count(start + index * stride, kept), bound=turns)
 
 
 def _bound(value: Value) -> Symbol | None:

@@ -12,7 +12,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import Schedule
 from amplint.execution import roles
 from amplint.execution.arithmetic import number
-from amplint.execution.counting import names_window, tags_of
+from amplint.execution.counting import names_epochs, names_window, tags_of
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Loss,
@@ -24,7 +24,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
-from amplint.protocol.cadence import EPOCHS, HOLDS, MICRO_BATCHES, UNITS, UPDATES
+from amplint.protocol.cadence import EPOCHS, HOLDS, MICRO_BATCHES, NO_CHANCE, UNITS, UPDATES
 from amplint.protocol.events import Kind
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
@@ -157,13 +157,13 @@ def bound_text(value: Value) -> str:
 def settle(run: Run) -> None:
     """Says what the horizons count of which the run has shown it."""
     for text, detail in run.unsettled:
-        shown = run.turns.get(text, set()) | _compared(run, text)
-        unit = next(iter(shown & set(UNITS))) if len(shown) == 1 and shown <= set(UNITS) else None
-        if text == OF_BATCHES:
-            detail |= {"unit": unit, "exact": "yes"} if unit is not None else {}
-        elif unit is not None and unit != detail.get("unit"):
+        unit = _shown(run, text)
+        if unit is not None and (text == OF_BATCHES or unit != detail.get("unit")):
             detail["unit"] = unit
-            detail.pop("exact", None)
+            if text.isdecimal() and int(text) < NO_CHANCE:
+                detail.pop("exact", None)
+            else:
+                detail["exact"] = "yes"
     for totals, said in run.composed:
         units = {total["unit"] for total in totals if "unit" in total}
         if len(units) == 1 and all(total.get("unit") in units for total in totals):
@@ -179,6 +179,19 @@ def settle(run: Run) -> None:
         prepared = any(detail is one for one in run.prepared)
         if (processes or not prepared) and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
+
+
+def _shown(run: Run, text: str) -> str | None:
+    """What the loops of the run show that a number counts: the turns of one that it bounds, over all epochs perhaps."""
+    shown, factors = _counted(run, text), text.split(" * ")
+    if not shown and len(factors) > 1:
+        every = [_counted(run, one) or {EPOCHS if names_epochs(one) else UNTOLD} for one in factors]
+        shown = set[str]().union(*every) - {EPOCHS}
+    return next(iter(shown)) if len(shown) == 1 and shown <= set(UNITS) else None
+
+
+def _counted(run: Run, text: str) -> set[str]:
+    return run.turns.get(text, set()) | _compared(run, text)
 
 
 def _compared(run: Run, text: str) -> set[str]:
@@ -200,6 +213,10 @@ def compare(run: Run, left: Value, right: Value) -> None:
         run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))
 
 
+_BATCHES = frozenset({"batches", "parts", "divided", "multiplied", "shrunk"})
+"""What a number of a loader's batches may be besides."""
+
+
 def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
     """Notes what has passed in one turn of a loop: over a range by its bound, over a loader by its batches."""
     ones = [unit for unit, now, then in zip(UNITS, run.passed, before, strict=True) if now - then == 1]
@@ -209,7 +226,7 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
     bound = stream.bound if stream.bound is not None else stream.length
     if bound is not None:
         run.turns.setdefault(bound_text(bound), set()).add(unit)
-    if stream.batches:
+    if stream.batches or tags_of(stream.length) & _BATCHES == {"batches"}:
         run.turns.setdefault(OF_BATCHES, set()).add(unit)
 
 

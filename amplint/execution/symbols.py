@@ -52,6 +52,7 @@ from amplint.protocol.values import with_changes
 
 _CRITERION, _CRITERION_NAMED = ending(words.CRITERION), within(words.CRITERION_ITSELF)
 _VERBS = frozenset(words.VERBS.split())
+_MAKING = frozenset(words.MAKING.split())
 _MAY_CLIP = within(words.CLIPPING)
 _SCALED = within(words.SCALED)
 
@@ -219,7 +220,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         if roles.is_model(run, func):
             trail.reach = reach.through(run, func.text, [*args, *keywords.values()])
         return Loss(None if divides else Fraction(1), trail=trail)
-    if roles.is_model(run, func):
+    if roles.is_model(run, func) and words.words(func.name)[0] not in _MAKING:
         return _output(run, func, args, keywords)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     counted = run.in_batches and any(_may_count(run, value) for value in values)

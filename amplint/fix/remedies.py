@@ -195,7 +195,8 @@ def _gather(stage: Stage, action: Gather) -> Iterator[Changes]:
 
 
 def _join(stage: Stage, action: Join) -> Iterator[Changes]:
-    """The statement written behind the last one above it that is the other event, of the same scaler."""
+    """The statement written behind the last one above it that is the other event, of the same scaler, in its own loop:
+    inside of another one it would happen once a turn."""
     code, joined = stage.code, stage.statement(action.what)
     loop = _nearest_loop(code, joined) if joined is not None else None
     if not isinstance(joined, cst.Expr) or loop is None:
@@ -203,7 +204,7 @@ def _join(stage: Stage, action: Join) -> Iterator[Changes]:
     scaler, taken = read(action.what, joined.value).get("scaler"), layout.removed(code, joined)
     above = [one for one in every(loop) if isinstance(one, cst.Expr) and code.span(one)[0] < code.span(joined)[0]]
     to = [one for one in above if scaler and read(action.to, one.value).get("scaler") == scaler]
-    if to and taken is not None:
+    if to and taken is not None and _nearest_loop(code, to[-1]) is loop:
         yield [layout.after(code, to[-1], taken[1]), taken[0]]
 
 

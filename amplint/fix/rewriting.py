@@ -254,11 +254,12 @@ def _by_model(stage: Stage, action: ByModel) -> Iterator[Changes]:
 
 def _through(stage: Stage, action: Through) -> Iterator[Changes]:
     """A call of torch as one of the framework, under the name that its object has in this function; one that does not
-    take what torch's takes is left to the user."""
+    take what torch's takes is left to the user, and so are several, of which the first makes the others right."""
     call = stage.code.at(stage.site)
     due, _, taken = dict(stage.scene.words).get(action.word, "").partition("(")
     owner, _, method = due.rpartition(".")
-    if not isinstance(call, cst.Call) or not owner or taken == "max_norm)":
+    clips = {one.site for one in stage.scene.events if one.kind is Kind.CLIP and "through" not in one.detail}
+    if not isinstance(call, cst.Call) or not owner or taken == "max_norm)" or (method != "backward" and len(clips) > 1):
         return
     code = stage.code
     for name in _named_like(code, owner, call):

@@ -10,6 +10,8 @@ from amplint.protocol.values import with_changes
 MICRO_BATCHES, UPDATES, EPOCHS = UNITS = ("micro-batches", "updates", "epochs")
 HOLDS = "first value holds"
 """In the detail of a schedule's creation: for more than one step."""
+NO_CHANCE = 16
+"""Smaller numbers agree by chance: a run of three updates may stop anywhere in a schedule of six."""
 
 
 @dataclass(frozen=True)

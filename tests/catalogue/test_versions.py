@@ -146,6 +146,7 @@ def test_lists_of_requirements_are_read(line, bounds):
         ("requirements/base.txt", "torch>=1.7"),
         ("environment.yml", "dependencies:\n  - pytorch=1.12.1=py3.8_0"),
         ("setup.py", "setup(name='own', install_requires=['numpy', 'torch>=1.7'])"),
+        ("pyproject.toml", "[project]\ndependencies = ['torch>=2.0.1']"),
         ("setup.cfg", "[options]\ninstall_requires =\n    torch>=1.7"),
     ],
 )

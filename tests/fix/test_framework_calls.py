@@ -50,3 +50,31 @@ def test_a_backward_past_the_framework_goes_through_it(window):
 def test_a_clip_that_takes_no_parameters_is_not_put_in_the_place_of_one_that_does(window):
     clipped = window.replace(BACKWARD, BACKWARD + CLIP)
     assert written(clipped) == clipped
+
+TWO_MODELS = """\
+import itertools
+
+import torch
+from accelerate import Accelerator
+
+
+def train(first, second, loader):
+    accelerator = Accelerator(mixed_precision="fp16")
+    optimizer = torch.optim.AdamW(itertools.chain(first.parameters(), second.parameters()), lr=0.1)
+    first, second, optimizer, loader = accelerator.prepare(first, second, optimizer, loader)
+    for x in loader:
+        optimizer.zero_grad()
+        accelerator.backward(first(x).mean() + second(x).mean())
+"""
+OF_THE_FIRST = "        torch.nn.utils.clip_grad_norm_(first.parameters(), 1.0)\n"
+OF_THE_SECOND = "        torch.nn.utils.clip_grad_norm_(second.parameters(), 1.0)\n"
+STEP = "        optimizer.step()\n"
+
+
+def test_of_two_clips_for_one_step_none_is_changed_alone():
+    both = TWO_MODELS + OF_THE_FIRST + OF_THE_SECOND + STEP
+    before, after, _ = mended(both)
+    assert [finding.code for finding in before.findings] == ["bypassed-framework-clip"]
+    assert after.script.text == both
+    one = "        accelerator.clip_grad_norm_(first.parameters(), 1.0)\n"
+    assert written(TWO_MODELS + OF_THE_FIRST + STEP) == TWO_MODELS + one + STEP

@@ -100,3 +100,13 @@ def test_an_update_in_another_function_is_left_alone():
     _, after, done = mended(called)
     assert after.script.text == called
     assert done == []
+
+
+def test_an_update_does_not_go_into_a_loop_that_steps_several_optimizers():
+    several = "            for one in (other, third):\n                scaler.step(one)\n"
+    source = (HEAD + NOT_ALWAYS_STEPPED).replace("            scaler.step(other)\n", several)
+    source = source.replace("other, both):", "other, third, both):")
+    before, after, done = mended(source)
+    assert [finding.code for finding in before.findings] == ["repeated-update"]
+    assert after.script.text == source
+    assert done == []
