@@ -59,7 +59,18 @@ def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
         return found.names[node.name]
     if node.name in _BUILTINS or (run.in_library and node.name in INTRINSICS):
         return calls.Builtin(node.name)
+    if _is_unbound(scope, node.name):
+        raise Cut  # Python raises
     return Symbol(node.name)
+
+
+def _is_unbound(scope: Scope, name: str) -> bool:
+    """Whether a name that no scope knows is one of the function's own, and nothing has bound it yet."""
+    inner: Scope | None = scope
+    while inner is not None and inner.function is None:
+        inner = inner.parent
+    node = inner.function.node if inner is not None and inner.function is not None else None
+    return isinstance(node, ir.Function) and name in node.bound
 
 
 def _attr(run: Run, scope: Scope, node: ir.Attr) -> Value:

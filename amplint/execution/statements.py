@@ -160,12 +160,18 @@ def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
     value = restored.returned(run, scope, node, evaluate(run, scope, node.value))
     if isinstance(node.value, ir.Binary) and node.value.op == "+":
-        before = evaluate(run, scope, node.target) if isinstance(node.target, ir.Name | ir.Attr | ir.Item) else None
-        totals.kept(run, node.target, before, value, node.at)
+        totals.kept(run, node.target, _held(run, scope, node.target), value, node.at)
     assign(run, scope, node.target, value)
     if is_made(value):
         places.made(run, named(run.model, value, spelled(node.target)), node.value)
     return None
+
+
+def _held(run: Run, scope: Scope, target: ir.Expr) -> Value:
+    """What a target holds before it is assigned to; a name may not be bound yet."""
+    if isinstance(target, ir.Name) and scope.find(target.name) is None:
+        return Symbol(target.name)
+    return evaluate(run, scope, target) if isinstance(target, ir.Name | ir.Attr | ir.Item) else None
 
 
 def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:

@@ -316,8 +316,8 @@ class Global(Node):
 class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
-    `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: the regions of a `forward`;
-    `gives`: a loss, when its object is called. `silent`: it acts and returns None. `endless`: its values never end."""
+    `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: regions of a `forward`;
+    `gives`: a loss. `silent`: it returns None. `endless`: its values never end. `bound`: its own names."""
 
     name: str
     params: tuple[Param, ...]
@@ -333,6 +333,7 @@ class Function(Node):
     gives: bool = False
     silent: bool = False
     endless: bool = False
+    bound: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from amplint.flow import program as ir
+from amplint.lower.bound import bound
 from amplint.lower.contents import Contents
 from amplint.lower.endless import endless
 from amplint.lower.forwards import forwards
@@ -184,6 +185,7 @@ class _Pruner:
             gives=id(node) in self.gives,
             silent=_is_silent(node),
             endless=id(node) in self.endless,
+            bound=bound(node.body, self.kept),
         )
 
     def _if(self, node: ir.If) -> ir.If:

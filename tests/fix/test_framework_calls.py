@@ -51,6 +51,7 @@ def test_a_clip_that_takes_no_parameters_is_not_put_in_the_place_of_one_that_doe
     clipped = window.replace(BACKWARD, BACKWARD + CLIP)
     assert written(clipped) == clipped
 
+
 TWO_MODELS = """\
 import itertools
 

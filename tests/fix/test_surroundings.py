@@ -100,7 +100,7 @@ SET_LATER = """\
 import torch
 
 
-def train(model, loader, criterion, optimizer, scheduler):
+def train(model, loader, criterion, optimizer, scheduler, fine):
     for x, y in loader:
         optimizer.zero_grad()
         loss = criterion(model(x), y)
