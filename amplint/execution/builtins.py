@@ -233,18 +233,9 @@ def _extreme(choose: Callable[[Any], Any]) -> Callable[..., Value]:
             return window if window is not None and arithmetic.number(run, window) == chosen else chosen
         if window is not None:
             return window
-        if choose is max and isinstance(found := _at_least_one(values, numbers), Symbol):
-            return found
         return Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
 
     return extreme
-
-
-def _at_least_one(values: list[Value], numbers: list[Any]) -> Value:
-    """What a `max` is about that only sees to it that something which is counted is no 0: `max(1, total)`."""
-    open_ones = [value for value, number in zip(values, numbers, strict=True) if number is None]
-    rest = [number for number in numbers if number is not None]
-    return open_ones[0] if len(open_ones) == 1 and all(number in (0, 1) for number in rest) else None
 
 
 def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -100,7 +100,8 @@ class _Body:
         for node in self.nodes:
             if id(node) not in covered and not isinstance(node, ir.Const) and self._is_number(node):
                 covered |= {id(part) for part in _inside(node)}
-                yield spelled(_number(node)).removeprefix(f"{self.first}."), evaluate(run, self.scope, node)
+                number = _number(node)
+                yield spelled(number).removeprefix(f"{self.first}."), evaluate(run, self.scope, number)
 
     def _is_self(self, node: object) -> bool:
         return isinstance(node, ir.Name) and bool(self.first) and node.name == self.first
@@ -122,9 +123,13 @@ class _Body:
 
 
 def _number(node: ir.Expr) -> ir.Expr:
-    """What is converted by `float(x)` or `int(x)`, or the expression itself."""
-    converts = isinstance(node, ir.Call) and spelled(node.func) in ("float", "int")
-    return _number(node.args[0]) if isinstance(node, ir.Call) and converts else node
+    """What is converted by `float(x)` or `int(x)`, or kept from being 0 by `max(1, x)`, or the expression itself."""
+    if not isinstance(node, ir.Call):
+        return node
+    name = spelled(node.func)
+    rest = [one for one in node.args if not (isinstance(one, ir.Const) and one.value in (0, 1))]
+    asks = bool(rest) and (name in ("float", "int") or (name == "max" and len(rest) == 1))
+    return _number(rest[0]) if asks else node
 
 
 def _inside(node: object) -> Iterator[Any]:

@@ -265,9 +265,7 @@ class With(Node):
 
 @dataclass(frozen=True, slots=True)
 class Try(Node):
-    """`try`; each handler's body, what runs when nothing is raised, and what always runs.
-
-    `catches`: the last names of the exceptions that some handler catches, "" for all."""
+    """`try`. `catches`: the last names of the exceptions that some handler catches, "" for all."""
 
     body: tuple[Stmt, ...]
     handlers: tuple[tuple[Stmt, ...], ...]
