@@ -48,7 +48,8 @@ class Loop:
     `micro_step`: what it calls for each micro-batch; those in `returns` only return a loss. `configures`: what it asks
     for optimizers and schedules. `window`: the attribute by which it divides every loss; empty where that depends.
     `off`: an attribute that says that the user's method does it all. `own`: methods that make it another loop. `keeps`:
-    what it steps by itself, by the attribute or method of the object that has it. `backward`: what is due instead.
+    what it steps by itself, by the attribute or method of the object that has it; `schedules`: names by which the
+    schedules are got at that it does not step where it is `off`. `backward`: what is due instead.
     `remedies`: per rule, what to do about it in a method that only returns a loss.
     """
 
@@ -61,6 +62,7 @@ class Loop:
     window: str = ""
     off: str = ""
     own: frozenset[str] = frozenset()
+    schedules: frozenset[str] = frozenset()
     remedies: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -25,19 +25,23 @@ _AUTOMATIC = Loop(
     off="automatic_optimization",
     own=frozenset({"backward", "optimizer_step", "lr_scheduler_step"}),
     keeps={"lr_schedulers": "the schedule", "optimizers": "the optimizer"},
+    schedules=frozenset({"lr_schedulers", "lr_scheduler_configs", "lr_scheduler_step"}),
     backward="return loss",
     remedies={
         "bypassed-framework-backward": "return the loss, and leave its backward to Lightning; or set "
         "`self.automatic_optimization = False`, and call `self.manual_backward(loss)`",
         "clip-before-backward": f"give the Trainer `gradient_clip_val`, or {_CLIP}",
         "double-loss-division": "return the loss undivided: Lightning divides it",
+        "scheduler-never-stepped": "Lightning steps none in manual optimization: take it from `self.lr_schedulers()` "
+        "and call its `step()`, or do not return it",
         "scheduler-horizon-mismatch": "count it in updates, of which there are "
         '`self.trainer.estimated_stepping_batches`, or hand it over with `"interval": "epoch"`',
     },
 )
 """`lightning/pytorch/loops/optimization/automatic.py` and `loops/training_epoch_loop.py` of 2.6.6: the loss that
 `training_step` returns is divided by `accumulate_grad_batches`, back-propagated and stepped; a schedule is stepped once
-per epoch unless its dictionary says `"interval": "step"` (`core/optimizer.py`, `_get_default_scheduler_config`)."""
+per epoch unless its dictionary says `"interval": "step"` (`core/optimizer.py`, `_get_default_scheduler_config`).
+In manual optimization none is: `_update_learning_rates` of `training_epoch_loop.py` returns at once."""
 
 LIGHTNING = Dialect(
     name="lightning",

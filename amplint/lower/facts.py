@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -13,6 +12,8 @@ from amplint.flow import program as ir
 from amplint.lower.automatic import overrides_of
 from amplint.lower.custom_functions import FUNCTION, unprepared
 from amplint.lower.halves import Half, Halves
+from amplint.lower.handed_schedules import handed_schedules
+from amplint.lower.handing import SCHEDULES
 from amplint.lower.kept import kept
 from amplint.lower.names import children, last, walk
 from amplint.lower.overrides import Overrides
@@ -22,7 +23,6 @@ from amplint.lower.scopes import Scope, names_in
 from amplint.protocol.events import Site
 from amplint.protocol.facts import Fact, Public
 
-_SCHEDULES = re.compile(r"torch\.optim\.lr_scheduler\.[A-Z]|transformers\.(optimization\.)?get_\w*schedule")
 _NOBODY: frozenset[str] = frozenset()
 _CLASS_TESTS = frozenset({"isinstance", "issubclass"})
 
@@ -32,7 +32,7 @@ def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     scope = Scope.of_module(body)
     reader = _Reader(path, body, scope)
     found = _for_several(list(reader.suite(body, _Around(scope))), reader)
-    stays = kept(body, {_span(fact) for fact in found if _SCHEDULES.match(fact.called)})
+    stays = kept(body, {_span(fact) for fact in found if SCHEDULES.match(fact.called)})
     for fact in found:
         reads, trains = stays.get(_span(fact), (None, False))
         yield replace(fact, reads=reads, trains=trains) if reads is not None else fact
@@ -131,6 +131,7 @@ class _Reader:
         if not around.elsewhere & ALL:
             yield from self.overrides.of(node, around.scope)
             yield from overrides_of(self.path, self.body, node, around.scope)
+            yield from handed_schedules(self.path, self.body, node, around.scope)
         if id(node) in self.unprepared:
             yield Fact(FUNCTION, Site(self.path, *node.at), {"name": node.name}, "derived", False)
         yield from self.suite(node.body, around.within(around.scope.inside(node.body, of_class=True)))

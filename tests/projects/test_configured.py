@@ -131,3 +131,37 @@ def test_a_raw_backward_is_an_error_where_the_strategy_may_add_to_it(tmp_path, m
     (found,) = told_of_raw(tmp_path, monkeypatch, trainer)
     assert (found.code, found.severity) == ("bypassed-framework-backward", Severity.ERROR)
     assert "divided by the window" not in found.message
+
+
+HANDED = """\
+import lightning.pytorch as pl
+from torch.optim.lr_scheduler import StepLR
+
+
+class Model(pl.LightningModule):
+    automatic_optimization = False
+
+    def configure_optimizers(self):
+        optimizer = make(self.net)
+        return [optimizer], [StepLR(optimizer, 10)]
+
+    def training_step(self, batch, batch_idx):
+        self.manual_backward(self.net(batch).mean())
+        self.optimizers().step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def end(trainer, module):\n    module.lr_schedulers().step()\n", []),
+        ("def end(trainer):\n    trainer.lr_scheduler_configs[0].scheduler.step()\n", []),
+        ("def end(self):\n    self.lr_schedulers().step()\n", ["scheduler-never-stepped"]),
+        ("def end(self):\n    print(self.trainer.lr_scheduler_configs)\n", ["scheduler-never-stepped"]),
+    ],
+)
+def test_a_schedule_is_idle_unless_another_file_of_the_project_gets_at_it(tmp_path, monkeypatch, text, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(HANDED)
+    (tmp_path / "callback.py").write_text(text)
+    assert [found.code for found in findings_of(HANDED, "model.py")] == told

@@ -62,8 +62,12 @@ Where the optimizer steps in one branch with mixed precision and in another one 
 both: one that steps in one of the branches only stands still in the other. A setting that switches the schedule off
 while the optimizer steps at the same place is no mistake.
 
-A scheduler that is returned, stored in an object or passed on may be stepped elsewhere: nothing is said of it before
-the program runs. In a run something is said when it is over, and two epochs or a hundred updates were seen.
+In Lightning's manual optimization (`self.automatic_optimization = False`) the Trainer steps no scheduler: one that
+`configure_optimizers` returns is stepped by `self.lr_schedulers().step()`, in `training_step` or at the end of an
+epoch, or by nobody.
+
+Any other scheduler that is returned, stored in an object or passed on may be stepped elsewhere: nothing is said of it
+before the program runs. In a run something is said when it is over, and two epochs or a hundred updates were seen.
 
 ## Fix
 
@@ -73,6 +77,8 @@ None. Where it steps depends on what its numbers count.
 
 - How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate)
 - `torch/optim/lr_scheduler.py` of torch 2.13, `LRScheduler.step`
+- `lightning/pytorch/loops/training_epoch_loop.py` of lightning 2.6.6, `_update_learning_rates`: it returns at once
+  unless `automatic_optimization` is set
 """
 
 import re
@@ -81,14 +87,17 @@ from amplint.catalogue.contrasts import idle_in_a_branch
 from amplint.catalogue.horizons import never_stepped
 from amplint.catalogue.rule import Rule, Tier
 from amplint.protocol.events import Kind
-from amplint.protocol.facts import Fact
+from amplint.protocol.facts import IDLE, Fact
 from amplint.protocol.state import Moment
 
 _SCHEDULES = re.compile(r"torch\.optim\.lr_scheduler\.[A-Z]|transformers\.(optimization\.)?get_(?!constant_schedule$)")
 
 
 def _idle(fact: Fact) -> dict[str, str] | None:
-    """No words where a scheduler has one name, stays there, and is not stepped, though its optimizer is."""
+    """No words where a scheduler has one name, stays there, and is not stepped, though its optimizer is; or where it is
+    handed to a framework that steps none."""
+    if fact.called == IDLE:
+        return {} if _SCHEDULES.match(str(fact.arguments["schedule"])) else None
     idle = fact.trains and fact.reads is not None and "step" not in fact.reads
     return {} if idle and _SCHEDULES.match(fact.called) else None
 
