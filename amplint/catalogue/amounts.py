@@ -111,10 +111,14 @@ def _same_step(moment: Moment) -> bool:
     return moment.last[Kind.STEP].step_of_program == moment.event.step_of_program
 
 
+_DOUBTFUL = frozenset({"continued", "guessed"})
+"""Of the divisor of a loss: it may be another one's share, or the number of another gate."""
+
+
 def _divided_alone(moment: Moment) -> bool:
     window = moment.ledger.window
     backward = moment.last.get(Kind.BACKWARD)
-    if backward is None or "divisor" not in backward.detail or "continued" in backward.detail:
+    if backward is None or "divisor" not in backward.detail or not backward.detail.keys().isdisjoint(_DOUBTFUL):
         return False
     return window.longest == 1 and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
 

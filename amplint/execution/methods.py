@@ -25,6 +25,7 @@ from amplint.execution import (
     symbols,
     tensors,
     totals,
+    weights,
 )
 from amplint.execution.counting import OF_SCALE
 from amplint.execution.holdings import zeroed_with
@@ -291,8 +292,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
-    detail |= {name: text for name in ("divisor", "over") if (text := getattr(loss, name))}
-    detail |= ranks.averaged(run, loss) | ranks.counted(run, loss)
+    detail |= weights.divided_by(run, loss) | ranks.averaged(run, loss) | ranks.counted(run, loss)
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
     detail |= ignored.told(run, loss)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from amplint.execution import penalties, reach
 from amplint.execution.arithmetic import number, window_of
-from amplint.execution.counting import tags_of
+from amplint.execution.counting import names_window, tags_of
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.totals import joined
@@ -80,6 +80,14 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
         return with_changes(result, divisor=divisor, over=None)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
     return with_changes(result, over=text) if epoch else result
+
+
+def divided_by(run: Run, loss: Loss) -> dict[str, str]:
+    """What a loss was divided by, for the event of its backward; `guessed`: that is a window's length by nothing but a
+    gate that asks for the same number."""
+    known = loss.divisor in run.model.windows or names_window(loss.divisor or "") or (loss.divisor or "").isdecimal()
+    guessed = {"guessed": "yes"} if loss.divisor in run.model.moduli and not known else {}
+    return {name: text for name in ("divisor", "over") if (text := getattr(loss, name))} | guessed
 
 
 def _is_mean(loss: Loss) -> bool:
