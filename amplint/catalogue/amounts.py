@@ -106,19 +106,20 @@ def divided_alone(moment: Moment) -> bool:
     return moment.ledger.window.steps > 1 and _same_step(moment) and _divided_alone(moment)
 
 
+def written_for_windows(moment: Moment) -> bool:
+    """Whether a loss divided by the window is stepped on at once, and not just by the number of another gate."""
+    return divided_alone(moment) and "guessed" not in moment.last[Kind.BACKWARD].detail
+
+
 def _same_step(moment: Moment) -> bool:
     """Whether the optimizer stepped last at the place at which it steps now."""
     return moment.last[Kind.STEP].step_of_program == moment.event.step_of_program
 
 
-_DOUBTFUL = frozenset({"continued", "guessed"})
-"""Of the divisor of a loss: it may be another one's share, or the number of another gate."""
-
-
 def _divided_alone(moment: Moment) -> bool:
     window = moment.ledger.window
     backward = moment.last.get(Kind.BACKWARD)
-    if backward is None or "divisor" not in backward.detail or not backward.detail.keys().isdisjoint(_DOUBTFUL):
+    if backward is None or "divisor" not in backward.detail or "continued" in backward.detail:
         return False
     return window.longest == 1 and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
 

@@ -61,7 +61,7 @@ an epoch after its last window is no update of its own then, and may be told as 
 - Gradient accumulation (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
 """
 
-from amplint.catalogue.amounts import at_least, divided_alone, gated, stepping_words
+from amplint.catalogue.amounts import at_least, gated, stepping_words, written_for_windows
 from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
@@ -72,7 +72,7 @@ RULE = Rule(
     advice="step only on the micro-step that completes the window",
     when=(
         Condition(Kind.ZERO_GRAD, restacked=at_least(2), also=gated),
-        Condition(STEPS, micro_steps=1, lost=0, restacked=0, also=divided_alone),
+        Condition(STEPS, micro_steps=1, lost=0, restacked=0, also=written_for_windows),
     ),
     place=Kind.REUSED,
     because=((Kind.BACKWARD, "one micro-batch"), (Kind.ZERO_GRAD, "the gradients are zeroed here")),
