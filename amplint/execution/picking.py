@@ -1,6 +1,8 @@
-"""Gradients that are erased of some parameters only, so that these stay as they are (a layer that is frozen at first).
+"""What is done to some elements only: gradients that are erased of some parameters, so that these stay as they are (a
+layer that is frozen at first), and steps of some optimizers of a collection that is not seen.
 
-To the optimizer nothing happens: all others go on.
+To the optimizer of the other parameters nothing happens. One element stands for all of a collection: what it is passed
+over for may be done to the next one.
 """
 
 from __future__ import annotations
@@ -21,6 +23,16 @@ def some(run: Run, node: ir.If, test: Value) -> Iterator[None]:
     run.picked += picks
     yield
     run.picked -= picks
+
+
+def passes_over(run: Run, node: ir.If, test: Value, updates: int) -> bool:
+    """Whether a test has just kept one element of a collection that is not seen from a step, which others may take.
+
+    `updates`: how many there were before it.
+    """
+    inner = bool(run.loops) and not run.loops[-1].backward
+    about_it = isinstance(test, (Symbol, Condition)) and "[*]" in text_of(test)
+    return node.gates and inner and about_it and run.passed[1] == updates
 
 
 def spares(run: Run) -> bool:

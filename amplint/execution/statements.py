@@ -249,12 +249,14 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         _at_times(run, taken, test, said),
         picking.some(run, node, test),
     ):
-        depth = len(run.branches)
+        depth, updates = len(run.branches), run.passed[1]
         run.branch(node.at, int(not taken))
         signal = execute(run, scope, node.body if taken else node.orelse)
         del run.branches[depth:]
     if signal == "raise":
         raise Cut  # such a run is refused
+    if picking.passes_over(run, node, said, updates):
+        run.emit(Kind.OPAQUE, node.at)
     if not taken and isinstance(test, Gated) and _jumps(node.body):
         run.gates.append(calls.gate_of(run, test, node.at))
     return signal
