@@ -106,11 +106,6 @@ def divided_alone(moment: Moment) -> bool:
     return moment.ledger.window.steps > 1 and _same_step(moment) and _divided_alone(moment)
 
 
-def written_for_windows(moment: Moment) -> bool:
-    """Whether a loss divided by the window is stepped on at once, and not just by the number of another gate."""
-    return divided_alone(moment) and "guessed" not in moment.last[Kind.BACKWARD].detail
-
-
 def _same_step(moment: Moment) -> bool:
     """Whether the optimizer stepped last at the place at which it steps now."""
     return moment.last[Kind.STEP].step_of_program == moment.event.step_of_program

@@ -13,20 +13,21 @@ class OwnTrainer(Trainer):
 
 
 @pytest.mark.parametrize(
-    ("document", "code"),
+    ("document", "code", "isolated"),
     [
-        ('[project]\nname = "own"\nversion = "1"\ndependencies = ["transformers>=4.40,<4.46"]\n', 0),
-        ('[project]\nname = "own"\nversion = "1"\ndependencies = ["transformers>=4.40"]\n', 1),
-        ('[tool.poetry.dependencies]\ntransformers = "4.44.0"\n', 0),
+        ('[project]\nname = "own"\nversion = "1"\ndependencies = ["transformers>=4.40,<4.46"]\n', 0, 0),
+        ('[project]\nname = "own"\nversion = "1"\ndependencies = ["transformers>=4.40"]\n', 1, 1),
+        ('[tool.poetry.dependencies]\ntransformers = "4.44.0"\n', 0, 0),
         (
             '[tool.poetry.dependencies]\ntransformers = "4.44.0"\n[tool.amplint.versions]\ntransformers = "5"\n',
             1,
+            0,  # what a project depends on is no configuration of amplint's, and is read all the same
         ),
-        ("[build-system]\nrequires = []\n", 1),
-        ("not TOML\n", 1),
+        ("[build-system]\nrequires = []\n", 1, 1),
+        ("not TOML\n", 1, 1),
     ],
 )
-def test_a_rule_about_a_later_version_is_silent_where_the_project_stays_below(amplint, write, document, code):
+def test_a_rule_about_a_later_version_is_silent_where_the_project_stays_below(amplint, write, document, code, isolated):
     write({"pyproject.toml": document, "train.py": OVERRIDE})
     assert amplint("-q", analysis=None).code == code
-    assert amplint("-q", "--isolated", analysis=None).code == 1
+    assert amplint("-q", "--isolated", analysis=None).code == isolated

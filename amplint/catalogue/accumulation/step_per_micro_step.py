@@ -61,10 +61,17 @@ an epoch after its last window is no update of its own then, and may be told as 
 - Gradient accumulation (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
 """
 
-from amplint.catalogue.amounts import at_least, gated, stepping_words, written_for_windows
+from amplint.catalogue.amounts import at_least, divided_alone, gated, stepping_words
 from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.state import Moment
+
+
+def _written_for_windows(moment: Moment) -> bool:
+    """Whether a loss divided by the window is stepped on at once, and not just by the number of another gate."""
+    return divided_alone(moment) and "guessed" not in moment.last[Kind.BACKWARD].detail
+
 
 RULE = Rule(
     tier=Tier.ERROR,
@@ -72,7 +79,7 @@ RULE = Rule(
     advice="step only on the micro-step that completes the window",
     when=(
         Condition(Kind.ZERO_GRAD, restacked=at_least(2), also=gated),
-        Condition(STEPS, micro_steps=1, lost=0, restacked=0, also=written_for_windows),
+        Condition(STEPS, micro_steps=1, lost=0, restacked=0, also=_written_for_windows),
     ),
     place=Kind.REUSED,
     because=((Kind.BACKWARD, "one micro-batch"), (Kind.ZERO_GRAD, "the gradients are zeroed here")),
