@@ -275,7 +275,7 @@ def _mended(
     document = Document(candidate.filename, candidate.data, script, tuple(findings))
     try:
         dialects = taught(settings.dialects)
-        beneath = partial(all_findings_of, versions=settings.versions, taught=dialects)
+        beneath = partial(all_findings_of, versions=settings.versions_of(candidate.filename), taught=dialects)
         analyse = _chosen(analysis, settings)
         follow = partial(loops_of, taught=dialects, once=True)
         beside = partial(side_by_side_of, taught=dialects)
@@ -302,7 +302,10 @@ def _analysed(
     if analysis is None and settings.cache_dir is not None and not candidate.given and candidate.block is None:
         from amplint.cache import kept
 
-        told = {**settings.versions, **{name: repr(sorted(table.items())) for name, table in settings.dialects.items()}}
+        told = {
+            **settings.versions_of(candidate.filename),
+            **{name: repr(sorted(table.items())) for name, table in settings.dialects.items()},
+        }
         work = kept(settings.cache_dir, work, told, settings.fixing is not Fixing.NONE)
     try:
         return work(script.text, candidate.filename), not script.broken
@@ -326,7 +329,8 @@ def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
     def analyse(text: str, filename: str) -> list[Finding]:
         from amplint.analysis import findings_of  # with it comes LibCST: not before there is something to analyse
 
-        return findings_of(text, filename, settings.versions, noisy=True, taught=taught(settings.dialects))
+        versions = settings.versions_of(filename)
+        return findings_of(text, filename, versions, noisy=True, taught=taught(settings.dialects))
 
     return analyse
 

@@ -7,9 +7,7 @@ key: a setting that has no effect is worse than none.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -38,7 +36,7 @@ class Settings:
     the configuration, None if there is none. `baseline` and `cache_dir` are paths, `output_format` a format's name.
 
     `fixing`: what is done about fixes; `unsafe_fixes`: those that guess what was meant too; `fixable`: of which
-    rules.
+    rules. `declared`: the bounds that folders declare, as far as they were asked for.
     """
 
     root: Path
@@ -56,6 +54,16 @@ class Settings:
     fixing: Fixing = Fixing.NONE
     unsafe_fixes: bool = False
     fixable: Selection = Selection((Request(ALL, True),))
+    declared: dict[Path, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
+
+    def versions_of(self, filename: str) -> dict[str, str]:
+        """The bounds of libraries that hold for a file: what is configured, or else declared in the nearest folder."""
+        from amplint.requirements import bounds
+
+        folder = Path(filename).absolute().parent
+        if folder not in self.declared:
+            self.declared[folder] = bounds(folder)
+        return {**self.declared[folder], **self.versions}
 
     def inside(self, filename: str) -> str:
         """A file as patterns name it: relative to the root, with `/`."""
@@ -104,7 +112,7 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
         baseline=Path(table["baseline"]) if "baseline" in table else None,
         cache_dir=Path(table["cache-dir"]) if "cache-dir" in table else None,
         file=file,
-        versions={**_declared(here), **table.get("versions", {})},
+        versions=table.get("versions", {}),
         dialects=table.get("dialects", {}),
         unsafe_fixes=table.get("unsafe-fixes", False) if said.unsafe_fixes is None else said.unsafe_fixes,
         fixable=Selection(requests(table.get("fixable", [ALL]), (), table.get("unfixable", ()))),
@@ -133,30 +141,6 @@ def _nearest(start: Path) -> Path | None:
     return None
 
 
-_LISTS = ("requirements.txt", "requirement*.txt", "requirements/*.txt", "environment*.y*ml", "setup.cfg", "setup.py")
-"""Files that list what a project needs, for pip, conda and setuptools."""
-
-
-def _declared(start: Path) -> dict[str, str]:
-    """The bounds that a project declares for what it depends on, in the nearest folder upwards that declares any.
-
-    What a project depends on is no configuration, so it is read in an isolated run too.
-    """
-    from amplint.catalogue.versions import LIBRARIES, declared, listed
-
-    for folder in (start, *start.parents):
-        file, found = folder / "pyproject.toml", dict[str, str]()
-        if there := file.is_file():
-            with suppress(OSError, SettingsError):  # a file that says nothing to amplint may be broken
-                found = declared(_parsed(file, file.read_bytes()))
-        for file in (one for pattern in _LISTS for one in sorted(folder.glob(pattern))):
-            with suppress(OSError):
-                found = {**listed(file.read_text(encoding="utf-8", errors="replace")), **found}
-        if there or (folder / ".git").exists() or not found.keys().isdisjoint(LIBRARIES):
-            return {name: bounds for name, bounds in found.items() if name in LIBRARIES}
-    return {}
-
-
 def _table(file: Path, required: bool) -> dict[str, Any]:
     """`[tool.amplint]` of a file; empty if it has none and none is required. Raises SettingsError."""
     try:
@@ -174,12 +158,10 @@ def _table(file: Path, required: bool) -> dict[str, Any]:
 
 
 def _parsed(file: Path, text: bytes) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from amplint import toml
+
     try:
-        return tomllib.loads(text.decode())
+        return toml.table(text)
     except ValueError as error:  # of TOML or of UTF-8
         raise SettingsError(f"{_shown(file)}: not valid TOML: {error}") from None
 
@@ -212,7 +194,7 @@ def shown_settings(settings: Settings) -> str:
         f"strict: {str(settings.strict).lower()}",
         f"output-format: {settings.output_format or 'full'}",
         f"baseline: {settings.baseline or 'none'}",
-        *(f"versions.{name}: {bounds}" for name, bounds in settings.versions.items()),
+        *(f"versions.{name}: {bounds}" for name, bounds in settings.versions_of("").items()),
         *(
             f"per-file-ignores: {pattern}: {', '.join(request.selector for request in silent)}"
             for pattern, silent in settings.selection.per_file

@@ -37,7 +37,8 @@ def mended(
 ) -> Mended:
     """What becomes of a file as the settings ask. Raises Broken."""
     fixable = settings.fixable.rules(settings.inside(document.filename))
-    known = {name: rule.under(settings.versions) for name, rule in rules.items() if name in fixable}
+    versions = settings.versions_of(document.filename)
+    known = {name: rule.under(versions) for name, rule in rules.items() if name in fixable}
     if settings.fixing is Fixing.OFFER:
         return Mended(document, _offered(document, visible, reader, known))
     after, done = fixed(document, visible, reader, known, _applicable(settings))

@@ -155,7 +155,7 @@ def test_a_project_for_an_older_torch_is_not_told_to_use_what_is_newer(name, lin
     (tmp_path / name).write_text(line + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for isolated in (True, False):
-        assert findings_of(OLD, "train.py", load(Overrides(), isolated=isolated).versions) == []
+        assert findings_of(OLD, "train.py", load(Overrides(), isolated=isolated).versions_of("train.py")) == []
     assert [found.code for found in findings_of(OLD, "train.py")] == ["deprecated-cuda-amp"]
 
 
@@ -164,4 +164,16 @@ def test_what_is_declared_nearest_holds(tmp_path, monkeypatch):
     (tmp_path / "inner" / "src").mkdir(parents=True)
     (tmp_path / "inner" / "requirements.txt").write_text("torch==2.6.0\nnumpy==2.0\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path / "inner" / "src")
-    assert load(Overrides()).versions == {"torch": "==2.6.0"}
+    assert load(Overrides()).versions_of("train.py") == {"torch": "==2.6.0"}
+    assert load(Overrides()).versions_of(str(tmp_path / "train.py")) == {"torch": "==1.9.0"}
+
+
+def test_an_environment_may_have_any_name_and_a_list_may_include_another(tmp_path):
+    (tmp_path / "own.yml").write_text("name: own\ndependencies:\n  - pytorch=2.0.1\n", encoding="utf-8")
+    (tmp_path / "run.yaml").write_text("model: torch==1.0\n", encoding="utf-8")
+    assert load(Overrides()).versions_of(str(tmp_path / "train.py")) == {"torch": "==2.0.1"}
+    inner = tmp_path / "inner"
+    (inner / "lists").mkdir(parents=True)
+    (inner / "requirements.txt").write_text("-r lists/base.txt\n-r requirements.txt\n-r gone.txt\n", encoding="utf-8")
+    (inner / "lists" / "base.txt").write_text("torch>=2.8\n", encoding="utf-8")
+    assert load(Overrides()).versions_of(str(inner / "train.py")) == {"torch": ">=2.8"}

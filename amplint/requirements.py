@@ -1,0 +1,46 @@
+"""What a project declares to depend on: in its pyproject.toml, and in the lists for pip, conda and setuptools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from amplint import toml
+from amplint.catalogue.versions import LIBRARIES, declared, listed
+
+_LISTS = ("requirements.txt", "requirement*.txt", "requirements/*.txt", "*.yml", "*.yaml", "setup.cfg", "setup.py")
+_INCLUDED = re.compile(r"(?m)^[ \t]*(?:-r|--requirement)[ =]+([^\s#]+)")
+_OF_CONDA = re.compile(r"(?m)^dependencies:")
+
+
+def bounds(folder: Path) -> dict[str, str]:
+    """The bounds of libraries that may matter to a rule, from the nearest folder upwards that declares any.
+
+    What a project depends on is no configuration of amplint's, so it is read in an isolated run too.
+    """
+    for above in (folder, *folder.parents):
+        file, found = above / "pyproject.toml", dict[str, str]()
+        if there := file.is_file():
+            with suppress(OSError, ValueError):  # a file that says nothing to amplint may be broken
+                found = declared(toml.table(file.read_bytes()))
+        for file in (one for pattern in _LISTS for one in sorted(above.glob(pattern))):
+            for text in _texts(file, ()):
+                found = {**listed(text), **found}
+        if there or (above / ".git").exists() or not found.keys().isdisjoint(LIBRARIES):
+            return {name: said for name, said in found.items() if name in LIBRARIES}
+    return {}
+
+
+def _texts(file: Path, above: tuple[Path, ...]) -> Iterator[str]:
+    """The text of a list, and of those that it includes."""
+    text = ""
+    with suppress(OSError):
+        text = file.read_text(encoding="utf-8", errors="replace")
+    if file.suffix in (".yml", ".yaml") and not _OF_CONDA.search(text):
+        return
+    yield text
+    for name in _INCLUDED.findall(text) if file.suffix == ".txt" else ():
+        if (other := file.parent / name) not in (file, *above):
+            yield from _texts(other, (file, *above))
