@@ -118,6 +118,8 @@ NUMBER_AVERAGED = "loss losses acc accuracy norm norms metric metrics score scor
 MAKING = """build create make get init initialize initialise load restore resume save export freeze unfreeze wrap unwrap
     setup prepare compile clone copy"""
 """How the name of a function begins that is about a model, and is none."""
+CREATING = "build create make init initialize"
+"""How a function says that what it gives is new."""
 PUTTING = "backup save store stash restore load put copy swap write assign apply merge project"
 GRADIENT_NORM = "grad_norm grads_norm grad_norms grads_norms gradient_norm gradients_norm gradient_norms gradnorm"
 MORE_THAN_NORM = """clip clipped clipping clamp unscale unscaled normalize normalise normalized penalty penalize loss

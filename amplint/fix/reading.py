@@ -1,8 +1,8 @@
 """Where the gradients of a step are read, or stepped with again, after it: nothing may erase them before that.
 
 What the model of the program does not hold is found by the text: `.grad`, a function whose name speaks of gradients or
-that another file has and that is handed a model, a step that is handed over. Whatever runs after a step counts until
-something goes back, in other functions too.
+that another file has and that is handed a model, an object that such code has made of one, a step that is handed over.
+Whatever runs after a step counts until something goes back, in other functions too.
 """
 
 from __future__ import annotations
@@ -15,23 +15,26 @@ from itertools import takewhile
 import libcst as cst
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.unseen import only_runs
 from amplint.dialects.vocabulary import ending, within
 from amplint.fix.code import Code, Statement, every
 from amplint.fix.sentences import read
 from amplint.fix.stage import Stage
+from amplint.fix.watchers import Watchers
 from amplint.protocol.events import Kind
 
 _GOES_BACK, _OPTIMIZER = within(words.GOING_BACK), ending(words.OPTIMIZER)
 _OF_GRADIENTS, _OF_OTHER_THINGS = within(words.GRADIENTS), within(words.BESIDE_GRADIENTS)
-_MODEL, _KEEPS = ending(words.MODEL), within(words.SAVING, words.RESTORING, words.AVERAGE)
+_UNDERSTOOD = frozenset({Kind.BACKWARD, Kind.SCALE, Kind.ZERO_GRAD, Kind.UPDATE, Kind.SCHEDULER_STEP, Kind.AVERAGE})
+"""What a call that the model of the program knows as one of these does, and reads no gradients for anybody."""
 _ERASING = frozenset({"zero_", "detach_"})
 _Home = cst.FunctionDef | cst.Module
 
 
 def read_later(stage: Stage, anchor: Statement) -> bool:
     """Whether gradients that were erased behind a statement would be missed before others are made."""
-    reads = _Reads(stage.code, anchor, stage.names(anchor).get("optimizer", ""))
+    known = (stage.node(one) for one in stage.scene.events if one.kind in _UNDERSTOOD and one.site.path == stage.path)
+    understood = [one for one in known if one is not None]
+    reads = _Reads(stage.code, anchor, stage.names(anchor).get("optimizer", ""), understood)
     return any(map(reads.are_missed, reads.found()))
 
 
@@ -42,6 +45,7 @@ class _Reads:
     code: Code
     anchor: Statement
     optimizer: str
+    understood: list[cst.CSTNode]
     seen: set[str] = field(default_factory=set)
     known: dict[_Home, list[cst.CSTNode]] = field(default_factory=dict)
 
@@ -54,12 +58,8 @@ class _Reads:
         return list(every(self.code.tree.module))
 
     @cached_property
-    def imported(self) -> frozenset[str]:
-        """The names of modules and functions of other files, torch's aside."""
-        found = (one for one in self.nodes if isinstance(one, cst.Import | cst.ImportFrom))
-        ours = (one for one in found if not self.code.source(one).split()[1].startswith("torch"))
-        aliases = [alias for one in ours if not isinstance(one.names, cst.ImportStar) for alias in one.names]
-        return frozenset(alias.evaluated_alias or alias.evaluated_name.partition(".")[0] for alias in aliases)
+    def watchers(self) -> Watchers:
+        return Watchers(self.code, self.nodes)
 
     @cached_property
     def leading(self) -> frozenset[str]:
@@ -151,9 +151,8 @@ class _Reads:
 
     def _may_look(self, call: cst.Call) -> bool:
         """Whether code of another file has a model, and does not say that all it does is to run or to keep it."""
-        source = self.code.source(call.func)
-        given = any(_MODEL(_last(arg.value)) for arg in call.args)
-        return given and source.partition(".")[0] in self.imported and not (only_runs(source) or _KEEPS(source))
+        known = _GOES_BACK(_last(call.func)) or any(call is one for one in self.understood)
+        return not known and self.watchers.may_look(call)
 
     def _at(self, node: cst.CSTNode) -> int:
         return self.code.span(node)[0]

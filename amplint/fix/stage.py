@@ -183,7 +183,7 @@ class Stage:
         for one in every(self.code.function(anchor)):
             if isinstance(one, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.NamedExpr | cst.For):
                 at = self.code.span(one)[0]
-                if start <= at < end and not read.isdisjoint(map(self.code.source, _bound(one.target))):
+                if start <= at < end and not read.isdisjoint(map(self.code.source, bound(one.target))):
                     return True
         return False
 
@@ -232,10 +232,10 @@ def remainders(node: cst.CSTNode) -> Iterator[cst.BinaryOperation]:
         yield from remainders(child)
 
 
-def _bound(target: cst.CSTNode) -> list[cst.CSTNode]:
+def bound(target: cst.CSTNode) -> list[cst.CSTNode]:
     """What an assignment to a target sets: it, or its parts."""
     parts = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
-    return [one for part in parts for one in _bound(part.value)] or [target]
+    return [one for part in parts for one in bound(part.value)] or [target]
 
 
 def _words(node: cst.CSTNode) -> list[cst.Name]:

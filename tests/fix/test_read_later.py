@@ -293,3 +293,96 @@ def train(gen, disc, loader, opt_g, opt_d):
 def test_of_two_that_step_in_turn_each_is_zeroed_in_its_own_turn():
     step = "            loss.backward()\n            opt_g.step"
     assert mended_text(IN_TURN) == IN_TURN.replace(step, f"            opt_g.zero_grad()\n{step}")
+
+
+WATCHED = """\
+import functools
+
+import torch
+import zoo, torch.nn
+from lib import Probe, Schedule, evaluate, log, make_probe, stats
+
+
+def train(model, loader, criterion, optimizer, on):
+    MADE
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        CALLED
+"""
+WATCHERS = {
+    "an object of another file": ("probe = Probe(model)", "probe.sample()"),
+    "one that is called": ("probe = Probe(net=model)", "probe()"),
+    "one of its parameters": ("probe = Probe(list(model.named_parameters()))", "probe.sample()"),
+    "one of the optimizer": ("probe: Probe = Probe([optimizer])", "probe.sample()"),
+    "one that a function makes": ("probe = make_probe(model)", "log(probe.sample())"),
+    "one of another module": ("probe = zoo.Probe(model)", "probe.sample()"),
+    "a context": ("probe = on", "with Probe(model) as probe: probe.sample()"),
+    "one that is handed on": ("probe = Probe(model)", "log(probe)"),
+    "one of several": ("probes = [Probe(model)]", "for probe in probes: probe.sample()"),
+    "one under a key": ('probes = {"a": Probe(model)}', 'probes["a"].sample()'),
+    "one of several by key": ('probes = {"a": Probe(model)}', "for _, probe in probes.items(): probe.sample()"),
+    "one that may be there": ("probe = Probe(model)\n    seen = probe if on else None", "if seen: seen.sample()"),
+    "a method under a name": ("look = Probe(model).sample", "look()"),
+    "an attribute": ("on.probe = Probe(model)", "on.probe.sample()"),
+    "a function with the model in it": ("look = functools.partial(stats, model)", "look()"),
+    "a function that is handed parameters": ("pass", "stats(model.parameters())"),
+    "a step under a name": ("again = optimizer.step", "if loss > 3: again()"),
+}
+
+
+def watched(made: str, called: str) -> str:
+    return WATCHED.replace("MADE", made).replace("CALLED", called)
+
+
+@pytest.mark.parametrize(("made", "called"), WATCHERS.values(), ids=WATCHERS)
+def test_what_another_file_has_made_of_a_model_may_look_at_its_gradients(made, called):
+    source = watched(made, called)
+    assert source.replace("        loss.back", "        optimizer.zero_grad()\n        loss.back") == mended_text(
+        source
+    )
+
+
+BESIDE = {
+    "a schedule": ("rate = Schedule(optimizer)", "log(rate.value())"),
+    "an optimizer": ("opt_b = Probe(model)", "log(opt_b.value())"),
+    "a model": ("twin = zoo.Net(model)", "log(twin(x))"),
+    "an average": ("ema = Probe(model)", "log(ema.value())"),
+    "a number": ("score = evaluate(model)", "log(score.item())"),
+    "what is made of something else": ("probe = Probe(on)", "probe.sample()"),
+    "another object of that name": ("on = [Probe(model) for probe in on]", "probe.sample()"),
+    "what the model gives": ("pass", "log(stats(model(x)))"),
+    "one that nobody asks": ("probe = Probe(model)", "pass"),
+    "one of torch": ("probe = torch.nn.Flatten(model)", "probe.sample()"),
+}
+
+
+@pytest.mark.parametrize(("made", "called"), BESIDE.values(), ids=BESIDE)
+def test_what_has_no_model_or_is_a_part_of_the_training_reads_nothing(made, called):
+    source = watched(made, called)
+    step = "optimizer.step()\n"
+    assert source.replace(step, f"{step}        optimizer.zero_grad()\n", 1) == mended_text(source)
+
+
+ELSEWHERE = """\
+from lib import Probe
+
+
+def other(model):
+    model.loss().backward()
+    probe = Probe(model)
+    return probe
+
+
+def train(model, loader, criterion, optimizer, probe):
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        probe.sample()
+"""
+
+
+def test_a_name_of_another_function_is_another_thing():
+    assert "step()\n        optimizer.zero_grad()" in mended_text(ELSEWHERE)
