@@ -165,10 +165,15 @@ class ByModel:
 
 @dataclass(frozen=True)
 class Renamed:
-    """What a public name needs in its new module: an argument that comes first, and names for its positional ones."""
+    """What a public name needs in its new module: an argument that comes first, and names for its positional ones.
+
+    `inherited`: the arguments that the new name takes, where they are not given, from the regions around it, each with
+    the value that the old one has, a name in `torch`.
+    """
 
     argument: str
     positions: tuple[str, ...] = ()
+    inherited: Mapping[str, str] = field(hash=False, default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,16 @@ TO_AMP = Rename(
     modules=CUDA_AMP,
     into="torch.amp",
     names={
-        "autocast": Renamed('"cuda"', positions=("enabled", "dtype", "cache_enabled")),
+        "autocast": Renamed(
+            '"cuda"',
+            positions=("enabled", "dtype", "cache_enabled"),
+            inherited={"dtype": "torch.float16"},
+        ),
         "GradScaler": Renamed('"cuda"'),
         "custom_fwd": Renamed('device_type="cuda"'),
         "custom_bwd": Renamed('device_type="cuda"'),
     },
 )
 """`torch.amp` of torch 2.13: the device comes first, and `autocast` takes what follows in another order (`dtype` before
-`enabled`), so that it is named (torch/amp/autocast_mode.py, torch/cuda/amp/autocast_mode.py)."""
+`enabled`), so that it is named. Its `dtype` is by default the one in force, where the old one has float16
+(torch/amp/autocast_mode.py, torch/cuda/amp/autocast_mode.py)."""

@@ -1,13 +1,14 @@
 """A gate that counts another micro-step, together with whatever else asks for the same place in the window.
 
 Gradients that are reduced over the ranks on the boundary, a flush behind the loop, a counter of updates: what asks for
-the old remainder moves with the gate; what only logs may stay. Where the ranks may be told by another expression when
-to reduce, nothing is written.
+the old remainder, or for its name, moves with the gate; what only logs may stay. Where the ranks may be told by another
+expression when to reduce, where something begins a window, or where what is set would be read before, nothing is
+written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 import libcst as cst
@@ -16,6 +17,7 @@ from amplint.catalogue.remedy import CountFromOne
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.fix.code import Change, Code, Statement, every
+from amplint.fix.led import led, readers, sets_in_time
 from amplint.fix.stage import Stage, remainders
 
 _TELLS, _OF_RANKS = within(words.TELLING), within(words.REDUCING_LATER)
@@ -25,13 +27,30 @@ def count_from_one(stage: Stage, action: CountFromOne) -> Iterator[list[Change]]
     """The gate's remainder, one more, with all that asks for it."""
     code, node = stage.code, stage.code.at(stage.site)
     test = node.test if isinstance(node, cst.If) else node
-    for gate in _remainders(code, test) if test is not None else ():
+    if test is None:
+        return
+    for gate in _remainders(code, test):
         if not isinstance(gate.left, cst.Name | cst.Attribute) or gate.left.lpar:
             continue
         asked = [one for one in _asking(code, gate) if not _is_logged(code, one)]
-        if _syncs_otherwise(code, gate, asked):
+        if _syncs_otherwise(code, gate, asked) or not _can_move(code, gate, test, asked):
             continue
         yield [_one_more(code, one) for one in (gate, *asked)]
+
+
+def _can_move(code: Code, gate: cst.CSTNode, test: cst.CSTNode, asked: Sequence[cst.CSTNode]) -> bool:
+    """Whether what all that moves leads can run in another turn: nothing that begins a window, and what it sets is set
+    before it is read."""
+    gates = led(code, [one for remainder in (gate, *asked) for one in readers(code, remainder)])
+    told = [one for one in gates if one.orelse is None and all(_logs(code, line) for line in _suite(code, one))]
+    gates = [one for one in gates if one not in told and not _speaks_of_ranks(code, one)]
+    return not any(_is_ahead(code, one, test) for one in gates) and sets_in_time(code, gates)
+
+
+def _is_ahead(code: Code, one: cst.If, test: cst.CSTNode) -> bool:
+    """Whether a suite runs before the gate in a turn of the loop, or in a function where that is not known."""
+    elsewhere = code.function(one) is not code.function(test)
+    return elsewhere or (code.span(one)[0] < code.span(test)[0] and not code.inside(test, one.test))
 
 
 def _remainders(code: Code, test: cst.CSTNode) -> Iterator[cst.BinaryOperation]:

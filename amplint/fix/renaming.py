@@ -13,6 +13,7 @@ import libcst as cst
 
 from amplint.catalogue.remedy import Rename, Renamed
 from amplint.fix.code import Change, Code, every
+from amplint.fix.inherited import given_to, sets_another, torch_here
 from amplint.fix.stage import Stage
 
 
@@ -116,7 +117,7 @@ def _used(code: Code, action: Rename, names: _Names) -> Iterator[Change]:
             if isinstance(above, cst.AssignTarget | cst.Param | cst.FunctionDef | cst.ClassDef | cst.NameItem):
                 raise _Unclear
             if node.value in names.things:
-                yield from _use(code, action.names[names.things[node.value]], node)
+                yield from _use(code, action, names.things[node.value], node)
             elif not isinstance(above, cst.Attribute):
                 raise _Unclear
 
@@ -135,7 +136,7 @@ def _attribute(code: Code, action: Rename, names: _Names, node: cst.Attribute) -
     if owner in names.modules:
         if name not in action.names:
             raise _Unclear
-        yield from _use(code, action.names[name], node)
+        yield from _use(code, action, name, node)
     elif owner in action.modules and owner != dotted:
         if dotted in action.modules:
             return
@@ -145,16 +146,17 @@ def _attribute(code: Code, action: Rename, names: _Names, node: cst.Attribute) -
         if isinstance(above, cst.Import | cst.ImportFrom | cst.ImportAlias):
             return
         yield Change(*code.span(node.value), action.into)
-        yield from _use(code, action.names[name], node)
+        yield from _use(code, action, name, node)
 
 
-def _use(code: Code, renamed: Renamed, node: cst.BaseExpression) -> Iterator[Change]:
+def _use(code: Code, action: Rename, name: str, node: cst.BaseExpression) -> Iterator[Change]:
     """The arguments of a call; a decorator becomes one, an annotation or a test of a class needs nothing."""
+    renamed = action.names[name]
     above = code.parents[node]
     if any(isinstance(one, cst.ExceptHandler) for one in code.above(node)):
         raise _Unclear
     if isinstance(above, cst.Call) and above.func is node:
-        yield from _arguments(code, renamed, above)
+        yield from _arguments(code, name, renamed, above)
     elif isinstance(above, cst.Decorator) and not renamed.positions:
         yield Change(*2 * (code.span(node)[1],), f"({renamed.argument})")
     elif not any(isinstance(one, cst.Annotation) for one in code.above(node)) and not _is_tested(above, code):
@@ -166,18 +168,29 @@ def _is_tested(above: cst.CSTNode, code: Code) -> bool:
     return isinstance(above, cst.Arg) and isinstance(call, cst.Call) and _dotted(call.func) == "isinstance"
 
 
-def _arguments(code: Code, renamed: Renamed, call: cst.Call) -> Iterator[Change]:
+def _arguments(code: Code, name: str, renamed: Renamed, call: cst.Call) -> Iterator[Change]:
     if any(arg.keyword is not None and arg.keyword.value == "device_type" for arg in call.args):
         return
     given = [arg for arg in call.args if arg.keyword is None]
     if any(arg.star for arg in given) or (renamed.positions and len(given) > len(renamed.positions)):
         raise _Unclear
+    first = ", ".join([renamed.argument, *_inherited(code, name, renamed, call)])
     if not call.args:
         at = code.span(call)[1] - 1
-        yield Change(at, at, renamed.argument)
+        yield Change(at, at, first)
         return
     at = code.span(call.args[0])[0]
-    yield Change(at, at, f"{renamed.argument}, ")
-    for arg, name in zip(given, renamed.positions, strict=False):
+    yield Change(at, at, f"{first}, ")
+    for arg, word in zip(given, renamed.positions, strict=False):
         start = code.span(arg)[0]
-        yield Change(start, start, f"{name}=")
+        yield Change(start, start, f"{word}=")
+
+
+def _inherited(code: Code, name: str, renamed: Renamed, call: cst.Call) -> Iterator[str]:
+    """What a call has to be given now, because the file may set something else around it."""
+    for argument, value in renamed.inherited.items():
+        if given_to(call.args, argument, renamed.positions) is None and sets_another(code, name, renamed, argument):
+            torch = torch_here(code)
+            if not torch:
+                raise _Unclear
+            yield f"{argument}={torch}.{value.rpartition('.')[2]}"

@@ -39,10 +39,10 @@ class Watchers:
 
     def __post_init__(self) -> None:
         """Finds the names that hold such an object, and where they mean it."""
-        bindings = [(bound(target), value) for one in self.nodes for target, value in _bindings(one)]
+        bound_to = [(bound(target), value) for one in self.nodes for target, value in bindings(one)]
         found = -1
         while found < (found := sum(map(len, self.held.values()))):
-            for targets, value in bindings:
+            for targets, value in bound_to:
                 if self._is_made(value):
                     self._hold(targets)
 
@@ -113,7 +113,7 @@ class Watchers:
         return False
 
 
-def _bindings(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+def bindings(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
     """What a statement binds, and to what; of a loop, to what it takes from."""
     if isinstance(node, cst.Assign):
         yield from ((one.target, node.value) for one in node.targets)

@@ -3,7 +3,8 @@
 ## What happens
 
 Nothing yet: `torch.cuda.amp.autocast`, `GradScaler`, `custom_fwd` and `custom_bwd` do what their namesakes in
-`torch.amp` do for CUDA. Since torch 2.4 each of them gives a FutureWarning, and a later torch may be without them.
+`torch.amp` do for CUDA; only `autocast` means float16 even in a region of bfloat16. Since torch 2.4 each of them gives
+a FutureWarning, and a later torch may be without them.
 
 ## Why it is easy to miss
 
@@ -67,8 +68,11 @@ supports torch before 2.4, say so in its dependencies (`pyproject.toml`, `requir
 ## Fix
 
 Safe: takes everything from `torch.amp`, with the device "cuda" named; torch does the same in the old names. All of a
-file at once, or nothing of it where a use is not clear. Unsafe where the project does not declare torch 2.4 or newer,
-as `torch>=2.4` does: an older torch lacks the new names, and what is installed is a guess. No number of a run changes.
+file at once, or nothing of it where a use is not clear. The old `autocast` means float16 wherever it stands, the new
+one the dtype in force: where the file sets another one, as a region of bfloat16 does, the fix writes
+`dtype=torch.float16`; a region that another file opens around this one is not seen. Unsafe where the project does not
+declare torch 2.4 or newer, as `torch>=2.4` does: an older torch lacks the new names, and what is installed is a guess.
+No number of a run changes.
 
 ## Source
 
