@@ -210,10 +210,14 @@ def _drop_argument(stage: Stage, action: DropArgument) -> Iterator[Changes]:
 
 
 def _add_argument(stage: Stage, action: AddArgument) -> Iterator[Changes]:
-    """The argument put first among keywords, where there is no positional one."""
-    call = stage.code.at(stage.site)
-    name = action.argument.partition("=")[0]
+    """The argument put first among keywords, where there is no positional one, and no condition that asks for what the
+    argument says: in one of its branches that is something else."""
+    code, call = stage.code, stage.code.at(stage.site)
+    name, _, value = action.argument.partition("=")
     if not isinstance(call, cst.Call) or any(arg.keyword is None or arg.keyword.value == name for arg in call.args):
+        return
+    tests = (one.test for one in code.above(call) if isinstance(one, cst.If | cst.IfExp))
+    if any(value.strip("\"'") in code.source(test) for test in tests):
         return
     at = stage.code.span(call.args[0])[0] if call.args else stage.code.span(call)[1] - 1
     yield [Change(at, at, f"{action.argument}, " if call.args else action.argument)]

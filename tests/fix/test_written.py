@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fix.mended import changed
+from tests.fix.mended import changed, mended
 
 ACCELERATE = """\
 import torch
@@ -372,3 +372,32 @@ CASES = {
 def test_a_fix_is_written_so(name):
     source, expected = CASES[name]
     assert changed(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("context", "is_written"),
+    [
+        ("torch.autocast(enabled=fast)", True),
+        ("torch.autocast(dtype=torch.bfloat16) if fast else nullcontext()", True),
+        ("nullcontext() if device.type == 'cuda' else torch.autocast(enabled=False)", False),
+        ("torch.autocast(enabled=fast) if torch.cuda.is_available() else nullcontext()", False),
+    ],
+)
+def test_a_device_is_not_named_where_a_condition_asks_which_it_is(context, is_written):
+    source = f"""\
+from contextlib import nullcontext
+
+import torch
+
+
+def train(model, loader, criterion, optimizer, device, fast):
+    for x, y in loader:
+        optimizer.zero_grad()
+        with {context}:
+            loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+    before, after, _ = mended(source)
+    assert [finding.code for finding in before.findings] == ["invalid-autocast-arguments"]
+    assert ('device_type="cuda"' in after.script.text) is is_written
