@@ -377,7 +377,7 @@ def test_a_fix_is_written_so(name):
 @pytest.mark.parametrize(
     ("context", "is_written"),
     [
-        ("torch.autocast(enabled=fast)", True),
+        ("torch.autocast(dtype=torch.bfloat16, enabled=fast)", True),
         ("torch.autocast(dtype=torch.bfloat16) if fast else nullcontext()", True),
         ("nullcontext() if device.type == 'cuda' else torch.autocast(enabled=False)", False),
         ("torch.autocast(enabled=fast) if torch.cuda.is_available() else nullcontext()", False),
