@@ -9,6 +9,7 @@ from amplint.execution import libraries, mappings, neighbours, places, ranks, re
 from amplint.execution.arithmetic import resolve
 from amplint.execution.ignored import OF_LABELS
 from amplint.execution.run import Run
+from amplint.execution.scopes import Scope
 from amplint.execution.values import (
     NUMBER,
     Bound,
@@ -25,7 +26,6 @@ from amplint.execution.values import (
     Public,
     Scaler,
     Scheduler,
-    Scope,
     Super,
     Symbol,
     Trail,

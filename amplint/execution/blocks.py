@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from amplint.execution.scopes import Module, Scope
 from amplint.execution.signals import Signal
-from amplint.execution.values import Module, Scope, Value
+from amplint.execution.values import Value
 from amplint.flow import program as ir
 
 

@@ -11,6 +11,7 @@ from amplint.execution import arithmetic, attributes, counting, places
 from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import NothingLeft, Run
+from amplint.execution.scopes import Scope
 from amplint.execution.values import (
     NUMBER,
     Class,
@@ -21,7 +22,6 @@ from amplint.execution.values import (
     Origin,
     Parameters,
     Scaler,
-    Scope,
     Stream,
     Super,
     Symbol,

@@ -32,6 +32,7 @@ from amplint.execution import (
 from amplint.execution.blocks import Yielded
 from amplint.execution.contexts import Partial
 from amplint.execution.run import MAX_DEPTH, Run
+from amplint.execution.scopes import Scope
 from amplint.execution.signals import Returned
 from amplint.execution.values import (
     Bound,
@@ -47,7 +48,6 @@ from amplint.execution.values import (
     Origin,
     Parameters,
     Public,
-    Scope,
     Stream,
     Symbol,
     Value,
@@ -262,7 +262,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
     """The scope of a call: parameters bound to arguments, defaults, or symbols of their own name."""
     from amplint.execution.expressions import evaluate
 
-    scope = Scope(parent=function.scope, function=function, instance=instance)
+    scope = Scope(parent=function.scope, function=function, instance=instance, executes=True)
     params = function.node.params
     plain = [param for param in takewhile(lambda param: param.star != "*", params) if not param.star]
     values = [_passed_on(run, value, at) for value in args]

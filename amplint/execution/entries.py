@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from amplint.execution import attributes, calls, horizon, objects
 from amplint.execution.loops import EPOCHS
 from amplint.execution.run import Cut, Model, Run
+from amplint.execution.scopes import Scope
 from amplint.execution.set_up import set_up
 from amplint.execution.statements import execute
-from amplint.execution.values import Class, Function, Instance, Method, Optimizer, Scope, Symbol, Value
+from amplint.execution.values import Class, Function, Instance, Method, Optimizer, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.values import with_changes

@@ -22,6 +22,7 @@ from amplint.execution import (
 from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import MAX_ITERATIONS, Cut, Run
+from amplint.execution.scopes import Scope
 from amplint.execution.values import (
     Condition,
     Function,
@@ -32,7 +33,6 @@ from amplint.execution.values import (
     Loss,
     Origin,
     Public,
-    Scope,
     Stream,
     Symbol,
     Value,
@@ -69,7 +69,7 @@ def _is_unbound(scope: Scope, name: str) -> bool:
     inner: Scope | None = scope
     while inner is not None and inner.function is None:
         inner = inner.parent
-    node = inner.function.node if inner is not None and inner.function is not None else None
+    node = inner.function.node if inner is not None and inner.executes and inner.function is not None else None
     return isinstance(node, ir.Function) and name in node.bound
 
 
@@ -244,7 +244,7 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
     from amplint.execution.statements import assign
 
     source = calls.stream_of(run, evaluate(run, scope, node.source))
-    inner = Scope(parent=scope, function=scope.function, instance=scope.instance)
+    inner = Scope(parent=scope, function=scope.function, instance=scope.instance, executes=scope.executes)
     known = source.length is not None and source.length <= 64 and not node.filtered
     values = []
     for index in range((source.length or 0) if known else 1):

@@ -14,19 +14,8 @@ from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.execution import attributes, libraries, places
 from amplint.execution.contexts import Partial
-from amplint.execution.values import (
-    Bound,
-    Class,
-    Function,
-    Instance,
-    Method,
-    Optimizer,
-    Public,
-    Scaler,
-    Scope,
-    Symbol,
-    Value,
-)
+from amplint.execution.scopes import Scope
+from amplint.execution.values import Bound, Class, Function, Instance, Method, Optimizer, Public, Scaler, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 

@@ -6,19 +6,8 @@ An event of that program happens at the place in the user's code from which it w
 from __future__ import annotations
 
 from amplint.execution.run import Run
-from amplint.execution.values import (
-    Class,
-    Function,
-    Instance,
-    Method,
-    Module,
-    Optimizer,
-    Scheduler,
-    Scope,
-    Symbol,
-    Value,
-    text_of,
-)
+from amplint.execution.scopes import Module, Scope
+from amplint.execution.values import Class, Function, Instance, Method, Optimizer, Scheduler, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 

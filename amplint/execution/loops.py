@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 from amplint.execution import arithmetic, endless, horizon
 from amplint.execution.run import LONGEST, MAX_ITERATIONS, WINDOW, Run
+from amplint.execution.scopes import Scope
 from amplint.execution.signals import Signal
-from amplint.execution.values import Condition, Gated, Origin, Scope, Stream, Symbol, Value, text_of
+from amplint.execution.values import Condition, Gated, Origin, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind

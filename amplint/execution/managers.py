@@ -13,8 +13,9 @@ from typing import Any
 from amplint.execution import arithmetic, attributes, calls, precision, ranks
 from amplint.execution.blocks import Block
 from amplint.execution.run import Run
+from amplint.execution.scopes import Scope
 from amplint.execution.signals import Signal
-from amplint.execution.values import Function, Instance, Method, Scope, Value
+from amplint.execution.values import Function, Instance, Method, Value
 from amplint.flow import program as ir
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from amplint.execution.run import Run
-from amplint.execution.values import Module, Public, Scope, Value
+from amplint.execution.scopes import Module, Scope
+from amplint.execution.values import Public, Value
 
 
 def public(run: Run, qualified: str) -> Value:

@@ -15,18 +15,8 @@ from typing import TYPE_CHECKING
 from amplint.dialects import DIALECTS
 from amplint.execution import reach
 from amplint.execution.contexts import Autocast, NoSync, Region
-from amplint.execution.values import (
-    Function,
-    Instance,
-    Loss,
-    Method,
-    Public,
-    Scope,
-    Symbol,
-    Trail,
-    Value,
-    text_of,
-)
+from amplint.execution.scopes import Scope
+from amplint.execution.values import Function, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.precision import LOWER, Precision, together
 

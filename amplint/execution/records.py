@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amplint.execution.values import Class, Scope, Symbol, Value
+from amplint.execution.scopes import Scope
+from amplint.execution.values import Class, Symbol, Value
 from amplint.flow import program as ir
 
 Keywords = dict[str, Value]

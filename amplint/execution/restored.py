@@ -10,7 +10,8 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.execution.expressions import element, evaluate
 from amplint.execution.run import Run
-from amplint.execution.values import NUMBER, Loss, Origin, Scope, Symbol, Value
+from amplint.execution.scopes import Scope
+from amplint.execution.values import NUMBER, Loss, Origin, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.values import with_changes
 

@@ -13,8 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from amplint.execution import public
-from amplint.execution.values import Criterion, Loss, Method, Scope, Symbol, Trail, Value
+from amplint.execution.scopes import Scope
+from amplint.execution.values import Criterion, Loss, Method, Symbol, Trail, Value
 from amplint.flow import program as ir
+from amplint.flow.spelling import plain_names
 
 if TYPE_CHECKING:
     from amplint.execution.run import Run
@@ -52,7 +54,7 @@ def _read(body: tuple[ir.Stmt, ...]) -> _Forward:
         if isinstance(node, ir.Return) and node.value is not None:
             found.returns.append(node.value)
         elif isinstance(node, ir.Assign):
-            for name in _names(node.target):
+            for name in plain_names(node.target):
                 found.bound.setdefault(name, []).append(node.value if isinstance(node.target, ir.Name) else None)
         elif isinstance(node, ir.Augment) and isinstance(node.target, ir.Name):
             found.bound.setdefault(node.target.name, []).append(None)
@@ -79,14 +81,6 @@ def _targets(node: ir.Stmt) -> Iterator[ir.Expr]:
     for name in ("body", "orelse", "final"):
         for inner in getattr(node, name, ()):
             yield from _targets(inner)
-
-
-def _names(target: ir.Expr) -> Iterator[str]:
-    if isinstance(target, ir.Name):
-        yield target.name
-    elif isinstance(target, ir.Display):
-        for item in target.items:
-            yield from _names(item)
 
 
 def _form(run: Run, scope: Scope, read: _Forward, value: ir.Expr, other: Symbol) -> Value:

@@ -12,7 +12,8 @@ from typing import Any
 from amplint.execution.blocks import Block, Yielded
 from amplint.execution.contexts import Ranks, Region
 from amplint.execution.counts import Length
-from amplint.execution.values import Module, Optimizer, Origin, Scaler, Scheduler, Scope, Symbol, Value
+from amplint.execution.scopes import Module, Scope
+from amplint.execution.values import Optimizer, Origin, Scaler, Scheduler, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.precision import Precision

@@ -12,7 +12,8 @@ from amplint.execution.contexts import Partial
 from amplint.execution.counting import tags_of
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
-from amplint.execution.values import Function, Instance, Method, Scheduler, Scope, Value, text_of
+from amplint.execution.scopes import Scope
+from amplint.execution.values import Function, Instance, Method, Scheduler, Value, text_of
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.cadence import MICRO_BATCHES

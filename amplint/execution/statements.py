@@ -34,6 +34,7 @@ from amplint.execution import (
 from amplint.execution.expressions import evaluate
 from amplint.execution.naming import is_made, named
 from amplint.execution.run import Cut, NothingLeft, Run
+from amplint.execution.scopes import Scope
 from amplint.execution.signals import Returned, Signal
 from amplint.execution.values import (
     Class,
@@ -44,7 +45,6 @@ from amplint.execution.values import (
     Instance,
     Loss,
     Origin,
-    Scope,
     Stream,
     Symbol,
     Trail,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from amplint.execution import arithmetic, mappings
 from amplint.execution.records import Latest
 from amplint.execution.run import Run
-from amplint.execution.values import Instance, Loss, Scope, Symbol, Trail, Value
+from amplint.execution.scopes import Scope
+from amplint.execution.values import Instance, Loss, Symbol, Trail, Value
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind

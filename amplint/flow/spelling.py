@@ -1,6 +1,8 @@
-"""How an expression of a program is written."""
+"""How an expression of a program is written, and which plain names one as a target binds."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from amplint.flow import program as ir
 
@@ -20,3 +22,12 @@ def spelled(node: object) -> str:
     if isinstance(node, ir.Call):
         return f"{spelled(node.func)}({', '.join(spelled(arg) for arg in node.args)})"
     return getattr(node, "text", "...")
+
+
+def plain_names(target: ir.Expr) -> Iterator[str]:
+    """The plain names that an assignment to `target` binds; no attribute, no element."""
+    if isinstance(target, ir.Name):
+        yield target.name
+    elif isinstance(target, ir.Display):
+        for item in target.items:
+            yield from plain_names(item)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from amplint.flow import program as ir
+from amplint.flow.spelling import plain_names
 
 
 def bound(body: Iterable[ir.Stmt], kept: Container[int]) -> frozenset[str]:
@@ -12,7 +13,7 @@ def bound(body: Iterable[ir.Stmt], kept: Container[int]) -> frozenset[str]:
     whole, others = set[str](), set[str]()
     for node, stays in _statements(body, kept, True):
         if isinstance(node, ir.Assign):
-            (whole if stays else others).update(_names(node.target))
+            (whole if stays else others).update(plain_names(node.target))
         else:
             others.update(_bound_otherwise(node))
     return frozenset(whole - others)
@@ -24,7 +25,7 @@ def _bound_otherwise(node: ir.Stmt) -> Iterator[str]:
     elif isinstance(node, ir.Import | ir.Function | ir.Class):
         yield node.name
     elif isinstance(node, ir.For | ir.With) and node.target is not None:
-        yield from _names(node.target)
+        yield from plain_names(node.target)
 
 
 def _statements(body: Iterable[ir.Stmt], kept: Container[int], stays: bool) -> Iterator[tuple[ir.Stmt, bool]]:
@@ -39,11 +40,3 @@ def _statements(body: Iterable[ir.Stmt], kept: Container[int], stays: bool) -> I
         elif isinstance(node, ir.Try):
             for part in (node.body, *node.handlers, node.orelse, node.final):
                 yield from _statements(part, kept, here)
-
-
-def _names(target: ir.Expr) -> Iterator[str]:
-    if isinstance(target, ir.Name):
-        yield target.name
-    elif isinstance(target, ir.Display):
-        for item in target.items:
-            yield from _names(item)

@@ -47,7 +47,7 @@ ROOMS = {
     "fingerprint": ("findings",),
     "fix": ("catalogue", "dialects", "protocol", "source", *VALUES),
     "flow": ("catalogue", "protocol"),
-    "lower": ("source", "flow.program", "protocol", "dialects"),
+    "lower": ("source", "flow.program", "flow.spelling", "protocol", "dialects"),
     "execution": ("flow.program", "flow.spelling", "protocol", "dialects"),
     "source": ("dialects", "protocol", *VALUES),
     "settings": ("keys", "selection", "catalogue", "dialects", "requirements", "toml"),
