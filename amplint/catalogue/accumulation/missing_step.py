@@ -46,6 +46,7 @@ None. Where the step belongs, and whether there is a reason for none, the source
 - Taking an optimization step (https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step)
 """
 
+from amplint.catalogue.amounts import in_a_loop
 from amplint.catalogue.lengths import measured
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
@@ -59,8 +60,11 @@ def _made(window: Window) -> int:
 
 
 def _for_nothing(moment: Moment) -> bool:
-    """Whether gradients were made more than once, and nothing that was not seen can have used them."""
-    return _made(moment.ledger.window) > 1 and "unseen" not in moment.event.detail
+    """Whether gradients were made more than once, in a loop, and nothing that was not seen can have used them.
+
+    A function that is called here and there to look at gradients, or at the memory that they take, trains nothing.
+    """
+    return _made(moment.ledger.window) > 1 and in_a_loop(moment) and "unseen" not in moment.event.detail
 
 
 def _often(moment: Moment) -> dict[str, str]:
