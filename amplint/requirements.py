@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,10 +16,12 @@ _OF_CONDA = re.compile(r"(?m)^dependencies:")
 
 
 def bounds(folder: Path) -> dict[str, str]:
-    """The bounds of libraries that may matter to a rule, from the nearest folder upwards that declares any.
+    """The bounds of libraries that may matter to a rule, from the nearest folder upwards that declares any; "" for one
+    that is named without.
 
     What a project depends on is no configuration of amplint's, so it is read in an isolated run too.
     """
+    known: dict[str, str] = {}
     for above in (folder, *folder.parents):
         file, found = above / "pyproject.toml", dict[str, str]()
         if there := file.is_file():
@@ -27,10 +29,16 @@ def bounds(folder: Path) -> dict[str, str]:
                 found = declared(toml.table(file.read_bytes()))
         for file in (one for pattern in _LISTS for one in sorted(above.glob(pattern))):
             for text in _texts(file, ()):
-                found = {**listed(text), **found}
-        if there or (above / ".git").exists() or not found.keys().isdisjoint(LIBRARIES):
-            return {name: said for name, said in found.items() if name in LIBRARIES}
-    return {}
+                found = _joined(found, listed(text))
+        known = _joined(known, {name: said for name, said in found.items() if name in LIBRARIES})
+        if there or (above / ".git").exists() or any(known.values()):
+            break
+    return known
+
+
+def _joined(nearer: Mapping[str, str], farther: Mapping[str, str]) -> dict[str, str]:
+    """What two lists say: the bounds of the nearer one, if it has any."""
+    return {**farther, **{name: said or farther.get(name, "") for name, said in nearer.items()}}
 
 
 def _texts(file: Path, above: tuple[Path, ...]) -> Iterator[str]:

@@ -22,7 +22,11 @@ class Safety(str, Enum):
 
     UNSAFE = "unsafe"
     """The source says something else, as an order or a divisor, and what was meant is a guess; or it holds for the
-    schedule that the user has tuned, or for a version of a library that is not declared."""
+    schedule that the user has tuned, or for a version of a library that is not declared to be there."""
+
+    DISPLAY = "display"
+    """It holds for a version of a library of which the project does not speak at all: a person is shown it, and nothing
+    is written."""
 
 
 SAFE_MEANS = "after a safe fix the program does what its source says"

@@ -151,10 +151,12 @@ class Rule:
         return Tier.OPT_IN if self.noisy_unrun else self.tier
 
     def under(self, versions: Mapping[str, str]) -> Rule:
-        """The rule for a project that declares these bounds: what needs a version is safe where one assures it."""
-        if self.remedy is None or assures(versions, self.since):
+        """The rule for a project that declares these bounds: what needs a version is safe where one assures it, and
+        only shown where the library is not declared at all."""
+        if self.remedy is None or self.since is None or assures(versions, self.since):
             return self
-        return replace(self, remedy=replace(self.remedy, safety=Safety.UNSAFE))
+        safety = Safety.UNSAFE if self.since[0] in versions else Safety.DISPLAY
+        return replace(self, remedy=replace(self.remedy, safety=safety))
 
     @property
     def needs_a_run(self) -> bool:

@@ -72,27 +72,29 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def declared(document: Mapping[str, Any]) -> dict[str, str]:
-    """The bounds of libraries that a pyproject.toml declares as dependencies of its project, the optional ones too."""
+    """The bounds of libraries that a pyproject.toml declares as dependencies of its project, the optional ones too; ""
+    where any version will do."""
     found: dict[str, str] = {}
     for name, bounds in _requirements(document):
-        if bounds:
-            found.setdefault(name.lower().replace("_", "-"), bounds)
+        key = name.lower().replace("_", "-")
+        found[key] = found.get(key) or bounds
     return found
 
 
 def listed(text: str) -> dict[str, str]:
     """The bounds of libraries in a list of one a line, as pip and conda read them: `torch==1.9.0  # for the driver`,
-    `  - pytorch=1.12.1=py3.8_cuda11.3`; in a setup.py each is a string."""
+    `  - pytorch=1.12.1=py3.8_cuda11.3`; in a setup.py each is a string. "" where a line is a name alone."""
     found: dict[str, str] = {}
     for line in (*text.splitlines(), *_QUOTED.findall(text)):
         said = _REQUIREMENT.match(line.strip().removeprefix("- ").strip("\"'"))
-        if said is None or not said[2].strip().startswith(_SIGNS):
+        bounds = said[2].strip() if said is not None else ""
+        if said is None or "@" in line or not bounds.startswith(_SIGNS if bounds else ""):
             continue
-        bounds = said[2].strip()
-        if bounds[0] == "=" and bounds[1:2] != "=":  # conda's: the version, and then the build
+        if bounds[:1] == "=" and bounds[1:2] != "=":  # conda's: the version, and then the build
             bounds = f"=={bounds[1:].partition('=')[0]}"
         name = said[1].lower().replace("_", "-")
-        found.setdefault(_OF_CONDA.get(name, name), bounds.partition("+")[0])
+        name = _OF_CONDA.get(name, name)
+        found[name] = found.get(name) or bounds.partition("+")[0]
     return found
 
 

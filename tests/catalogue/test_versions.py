@@ -43,7 +43,25 @@ def test_all_versions_that_are_allowed_count_and_what_is_not_known_is_new(declar
 def test_a_fix_is_safe_only_where_a_lower_bound_assures_what_it_needs(declared, assured):
     assert assures({"torch": declared}, ("torch", "2.4")) is assured
     under = RULES["deprecated-cuda-amp"].under({"torch": declared})
-    assert (under.remedy.safety is Safety.SAFE) is assured
+    assert under.remedy.safety is (Safety.SAFE if assured else Safety.UNSAFE)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("requirements.txt", "torch"), ("environment.yml", "dependencies:\n- pytorch")]
+)
+def test_a_fix_for_a_newer_torch_is_written_only_where_the_project_asks_for_torch(name, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rule = RULES["deprecated-cuda-amp"]
+    assert rule.under(load(Overrides()).versions_of("train.py")).remedy.safety is Safety.DISPLAY
+    (tmp_path / name).write_text(line + "\n", encoding="utf-8")
+    assert rule.under(load(Overrides()).versions_of("train.py")).remedy.safety is Safety.UNSAFE
+
+
+def test_a_library_named_without_bounds_has_those_of_a_folder_above(tmp_path):
+    (tmp_path / "requirements.txt").write_text("torch==1.9.0\n", encoding="utf-8")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "requirements.txt").write_text("torch\n", encoding="utf-8")
+    assert load(Overrides()).versions_of(str(tmp_path / "inner" / "train.py")) == {"torch": "==1.9.0"}
 
 
 def test_a_fix_that_needs_no_version_stays_as_safe_as_it_is():
@@ -109,6 +127,7 @@ def test_what_a_project_depends_on_is_declared():
         "torch": ">=2.1,<3",
         "transformers": "==4.44.*",
         "deep-speed": ">=0.14",
+        "numpy": "",
         "accelerate": "^1.1",
         "trl": ">=0.9",
     }
@@ -127,7 +146,9 @@ def test_a_document_without_a_project_declares_nothing():
         ("  - pytorch=1.12.1=py3.8_cuda11.3_cudnn8.3.2_0", "==1.12.1"),
         ("  - pytorch=2.4", "==2.4"),
         ('  - "torch~=2.1"', "~=2.1"),
-        ("torch", None),
+        ("torch", ""),
+        ("- pytorch  # any", ""),
+        ("import torch", None),
         ("torchvision==0.10.0", None),
         ("# torch==1.9", None),
         ("torch @ https://example.org/torch-1.9.0.whl", None),

@@ -70,9 +70,9 @@ supports torch before 2.4, say so in its dependencies (`pyproject.toml`, `requir
 Safe: takes everything from `torch.amp`, with the device "cuda" named; torch does the same in the old names. All of a
 file at once, or nothing of it where a use is not clear. The old `autocast` means float16 wherever it stands, the new
 one the dtype in force: where the file sets another one, as a region of bfloat16 does, the fix writes
-`dtype=torch.float16`; a region that another file opens around this one is not seen. Unsafe where the project does not
-declare torch 2.4 or newer, as `torch>=2.4` does: an older torch lacks the new names, and what is installed is a guess.
-No number of a run changes.
+`dtype=torch.float16`; a region that another file opens around this one is not seen. An older torch lacks the new names,
+and what is installed is a guess: unsafe where the project asks for torch without `>=2.4` or the like, and only shown,
+never written, where it does not speak of torch at all. No number of a run changes.
 
 ## Source
 

@@ -26,6 +26,7 @@ def folder(tmp_path_factory):
         written(program.wrong, top / "wrong" / program.name)
         written(program.right, top / "right" / program.name)
         written(program.wrong, top / "fixed" / program.name)
+    (top / "requirements.txt").write_text("torch\n", encoding="utf-8")
     command = [sys.executable, "-m", "amplint", "--isolated", "--no-cache", "--fix", "--unsafe-fixes", "--exit-zero"]
     done = subprocess.run([*command, "fixed"], cwd=top, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
