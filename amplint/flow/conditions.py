@@ -22,8 +22,8 @@ Condition = tuple[str, bool]
 def needed(shown: Sequence[Choices], others: Sequence[Choices], open_: AbstractSet[str]) -> tuple[Condition, ...]:
     """The choices that all runs in `shown` made, as few as each of the `others` has made at least one of otherwise.
 
-    What nobody asked in a run was not decided otherwise, unless nothing else sets that run apart. `open_`: what depends
-    on the batches or on code that was not followed; it is named last.
+    What nobody asked in a run was not decided otherwise, unless another answer settles it, or nothing else sets that
+    run apart. `open_`: what depends on the batches or on code that was not followed; it is named last.
     """
     common = {key: value for key, value in shown[0].items() if all(run.get(key) is value for run in shown)}
     apart = {_apart(common, run) for run in others} - {frozenset()}
@@ -35,8 +35,16 @@ def needed(shown: Sequence[Choices], others: Sequence[Choices], open_: AbstractS
 
 def _apart(common: Choices, other: Choices) -> frozenset[str]:
     """The choices that set a run apart."""
-    decided = frozenset(key for key, value in common.items() if other.get(key, value) is not value)
+    settled = {**_settled(other, common), **other}
+    decided = frozenset(key for key, value in common.items() if settled.get(key, value) is not value)
     return decided or frozenset(common.keys() - other.keys())
+
+
+def _settled(run: Choices, keys: Iterable[str]) -> dict[str, bool]:
+    """What a run answers without having been asked: what equals one literal equals no other one."""
+    equal = {same[1]: same[2] for key, value in run.items() if value and (same := _EQUALITY.match(key))}
+    asked = ((key, same) for key in keys if (same := _EQUALITY.match(key)))
+    return {key: False for key, same in asked if equal.get(same[1], same[2]) != same[2]}
 
 
 def _fewest(ranked: Sequence[str], apart: AbstractSet[frozenset[str]]) -> frozenset[str]:
@@ -51,9 +59,15 @@ def _fewest(ranked: Sequence[str], apart: AbstractSet[frozenset[str]]) -> frozen
     return frozenset(chosen)
 
 
+_EQUALITY = re.compile(r"^((?:(?! (?:and|or|not|==) ).)+) == ('[^']*'|-?\d[\d.]*)$")
+"""That something equals a literal."""
+
 _OPPOSITE = {"==": "!=", "is": "is not", "in": "not in", ">=": "<", ">": "<="}
 _COMPARISON = re.compile(rf"^((?:(?! (?:and|or|not) ).)+?) ({'|'.join(_OPPOSITE)}) (\S+|'[^']*')$")
 
+
+_OF_A_LIBRARY = re.compile(r"^[A-Za-z ]+'s ")
+"""A setting that a library keeps to itself: `the engine's fp16`."""
 
 _COMPUTED = re.compile(r" (?:[-+*/%@]|//|\*\*) |\[\*\]")
 """What a condition is computed from: its text has lost the brackets, or names that the program does not."""
@@ -96,8 +110,10 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def _in_words(key: str, value: bool) -> str:
-    """A comparison as it comes out, of anything else whether it is true."""
+    """A comparison as it comes out, of anything else whether it is true; what no program says in plain words."""
     found = _COMPARISON.match(key)
+    if _OF_A_LIBRARY.match(key):
+        return f"{found[1]} is{'' if value else ' not'} {found[3]}" if found else f"{key} is {'on' if value else 'off'}"
     if found is None:
         return f"`{key}` is {'true' if value else 'false'}"
     return f"`{found[1]} {found[2] if value else _OPPOSITE[found[2]]} {found[3]}`"

@@ -19,6 +19,13 @@ def test_what_a_run_without_the_mistake_was_not_asked_sets_it_apart_only_if_noth
     assert needed([{"amp": True, "clip": True}], [{"amp": True}], NOTHING) == (("clip", True),)
 
 
+def test_what_equals_one_literal_equals_no_other_one():
+    shown, other = {"resume": True, "dtype == 'float16'": True}, {"resume": False, "dtype == 'bfloat16'": True}
+    assert needed([shown], [other, {"dtype == 'float16'": False}], NOTHING) == (("dtype == 'float16'", True),)
+    same = {"resume": False, "dtype == other": True, "dtype == 'float16'": True}
+    assert needed([shown], [same], NOTHING) == (("resume", True),)
+
+
 def test_each_run_without_the_mistake_is_told_apart():
     others = [{"amp": False, "clip": True}, {"amp": True, "clip": False}]
     assert needed([{"amp": True, "clip": True}], others, NOTHING) == (("amp", True), ("clip", True))
@@ -50,6 +57,10 @@ def test_of_very_many_conditions_those_are_named_that_most_runs_lack():
         (("'cuda' in str(device)", False), "`'cuda' not in str(device)`"),
         (("norm > limit", False), "`norm <= limit`"),
         (("a == b and c == d", False), "`a == b and c == d` is false"),
+        (("the engine's fp16", True), "the engine's fp16 is on"),
+        (("the engine's fp16", False), "the engine's fp16 is off"),
+        (("the engine's window == 1", True), "the engine's window is 1"),
+        (("the engine's window == 1", False), "the engine's window is not 1"),
     ],
 )
 def test_a_comparison_is_written_as_it_comes_out(condition, words):
