@@ -83,6 +83,9 @@ SWA_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
 )
 """Moves on with each step: `torch/optim/swa_utils.py` of torch 2.13, `SWALR.get_lr`."""
 
+OF_FUNCTIONS = frozenset({"LambdaLR", "MultiplicativeLR"})
+"""Those that are made of functions, which compute the rates."""
+
 BASES: Mapping[str, Schedule] = MappingProxyType({"LRScheduler": Schedule(), "_LRScheduler": Schedule()})
 """What all schedules of torch derive from, and most that people write themselves; the second name until torch 2.0."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from amplint.dialects import DIALECTS
-from amplint.dialects.schedules import Schedule
+from amplint.dialects.schedules import OF_FUNCTIONS, Schedule
 from amplint.execution import roles
 from amplint.execution.arithmetic import number
 from amplint.execution.counting import names_epochs, names_window, tags_of
@@ -55,15 +55,12 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
     made.said |= {"schedule": short, **_meant(schedule, args, keywords)}
     if schedule.first is not None and schedule.holds(_argument(args, keywords, *schedule.first)):
         made.said[HOLDS] = "yes"
-    factors = _argument(args, keywords, "lr_lambda", 1) if short in _OF_FACTORS else None
+    factors = _argument(args, keywords, "lr_lambda", 1) if short in OF_FUNCTIONS else None
     made.factors = tuple(factors) if isinstance(factors, (list, tuple)) else (factors,)
     for argument, position in schedule.horizons.items():
         value = _argument(args, keywords, argument, position)
         if value is not None and "unit" not in made.said:
             _count(run, argument, value, made.said)
-
-
-_OF_FACTORS = frozenset({"LambdaLR", "MultiplicativeLR"})
 
 
 def created(run: Run, made: Scheduler, at: ir.Span) -> None:

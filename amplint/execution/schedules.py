@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from amplint.execution import arithmetic, horizon
@@ -19,6 +19,7 @@ from amplint.flow.spelling import spelled
 from amplint.protocol.cadence import MICRO_BATCHES
 
 _RATES = ("get_lr", "_get_closed_form_lr")
+_WARM = re.compile(r"(?i)warm")
 _NO_TOTAL = re.compile(r"(?i)warm|start|last|cur|_count")
 _TOTAL = re.compile(
     r"(?i)total|t_max|max_?(iter|step|epoch|update)|num_\w*(iter|step|epoch|update)|\bn?_?(iter|step|epoch|update)s$"
@@ -27,38 +28,94 @@ _THROUGH = frozenset({"float", "int", "len", "max", "min", "round"})
 _PRODUCTS = frozenset({"*", "/", "//"})
 MAX_FUNCTIONS = 16
 
-Found = tuple[str, Value]
-"""How a number is written, and the number."""
+_SHIFTS = frozenset({"+", "-"})
+_COMPARING = frozenset({"-", "/", "//", "%"})
+_COUNTERS = frozenset({"last_epoch", "_step_count"})
+"""The attributes in which torch counts the steps of a schedule: torch 2.13, `lr_scheduler.py`, `LRScheduler`."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a number is written, and the number; `paired`: a count of steps is compared with it."""
+
+    text: str
+    value: Value
+    paired: bool
 
 
 def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None:
-    """Notes what enters the rates of a schedule, unless its class has an argument that says when it is over."""
+    """Notes what enters the rates of a schedule, unless its class has an argument that says when it is over.
+
+    A number says what the schedule's own steps are if they are compared with it as they are counted. What they were
+    turned into before, by a number that may be the length of an epoch, says nothing.
+    """
     if "argument" in made.said or "unit" in made.said:
         return
-    found = {(type(value), text_of(value)): (text, value) for text, value in _entering(run, made, instance)}
-    if any(isinstance(value, Length) or arithmetic.window_of(run, value) is not None for _, value in found.values()):
+    found: dict[tuple[type, str], Found] = {}
+    for one in _entering(run, made, instance):
+        known = found.setdefault((type(one.value), text_of(one.value)), one)
+        found[type(one.value), text_of(one.value)] = replace(known, paired=known.paired or one.paired)
+    every = found.values()
+    if any(isinstance(one.value, Length) or arithmetic.window_of(run, one.value) is not None for one in every):
         made.said["unit"] = MICRO_BATCHES  # what it does with the window is not asked
         return
-    known = [one for one in found.values() if tags_of(one[1]) or _TOTAL.search(one[0])]
-    totals = [horizon.counted(run, text, value) for text, value in known if not _NO_TOTAL.search(text)]
+    known_ones = [one for one in every if tags_of(one.value) or _TOTAL.search(one.text)]
+    first = [one for one in known_ones if _WARM.search(one.text) and one.paired and tags_of(one.value)]
+    totals = [one for one in known_ones if not _NO_TOTAL.search(one.text)] or first
     if totals:
-        run.composed.append((totals, made.said))
+        run.composed.append(([_counted(run, one) for one in totals], made.said))
+
+
+def _counted(run: Run, one: Found) -> dict[str, str]:
+    return horizon.counted(run, one.text, one.value) if one.paired else {"unit": horizon.UNTOLD}
 
 
 def _entering(run: Run, made: Scheduler, instance: Instance | None) -> Iterator[Found]:
     """The numbers that are known when a schedule is made and that its functions read, each as far as it is one."""
     done: set[int] = set()
-    waiting = [*made.factors, *(_method(instance, name) for name in _RATES)]
+    waiting = [_of_torch(run, one) for one in (*made.factors, *(_method(instance, name) for name in _RATES))]
     while waiting and len(done) < MAX_FUNCTIONS:
-        function = waiting.pop()
-        if isinstance(function, Partial):
-            waiting.append(function.function)
-            yield from function.keywords
-        elif isinstance(function, Function | Method) and id(_plain(function).node) not in done:
-            done.add(id(_plain(function).node))
-            body = _Body(function)
-            waiting += [_method(instance, name) for name in body.calls()]
+        called = waiting.pop()
+        if called is not None and id(called.node) not in done:
+            done.add(id(called.node))
+            body = _Body(called)
+            waiting += body.calls(run)
             yield from body.numbers(run)
+
+
+@dataclass(frozen=True)
+class _Called:
+    """A function that is called with a count of steps: the parameters that hold it, and what others hold."""
+
+    function: Function
+    instance: Value
+    counts: frozenset[str]
+    given: Mapping[str, Value]
+
+    @property
+    def node(self) -> ir.Function | ir.Lambda:
+        """What is executed."""
+        return self.function.node
+
+
+def _of_torch(run: Run, value: Value) -> _Called | None:
+    """A function that torch calls with the number of steps so far, which is the first that it is not given before."""
+    from amplint.execution.expressions import evaluate
+
+    given: dict[str, Value] = {}
+    before: tuple[Value, ...] = ()
+    while isinstance(value, Partial):
+        given, before, value = {**dict(value.keywords), **given}, (*value.args, *before), value.function
+    if not isinstance(value, Function | Method):
+        return None
+    function, instance = _plain(value), value.instance if isinstance(value, Method) else None
+    params = function.node.params[1 if isinstance(value, Method) else 0 :]
+    given |= dict(zip((param.name for param in params), before, strict=False))
+    open_ones = [param for param in params if param.name not in given]
+    for param in open_ones[1:]:
+        if param.default is not None:
+            given[param.name] = evaluate(run, function.scope, param.default)
+    return _Called(function, instance, frozenset(param.name for param in open_ones[:1]), given)
 
 
 def _plain(function: Function | Method) -> Function:
@@ -74,24 +131,90 @@ def _method(instance: Instance | None, name: str) -> Method | None:
 
 
 class _Body:
-    """What a function computes, its own names aside."""
+    """What a function computes, its own names aside.
 
-    def __init__(self, function: Function | Method) -> None:
-        node, outer = _plain(function).node, _plain(function).scope
-        instance = function.instance if isinstance(function, Method) else None
-        self.own = {param.name for param in node.params}
-        self.first = node.params[0].name if isinstance(instance, Instance) and node.params else ""
-        self.attributes = instance.attributes if isinstance(instance, Instance) else {}
-        self.scope = Scope({self.first: instance} if self.first else {}, outer)
+    `counts`: the names of its own that count the schedule's steps, as they are.
+    """
+
+    def __init__(self, called: _Called) -> None:
+        node, instance = called.node, called.instance
+        self.instance = instance if isinstance(instance, Instance) else None
+        self.own = {param.name for param in node.params} - set(called.given)
+        self.first = node.params[0].name if self.instance is not None and node.params else ""
+        self.attributes = self.instance.attributes if self.instance is not None else {}
+        own = {self.first: self.instance} if self.first else {}
+        self.scope = Scope({**own, **called.given}, called.function.scope)
         self.nodes = list(_inside(node.body))
-        assigned = (node.target for node in self.nodes if isinstance(node, ir.Assign | ir.Augment))
-        self.own |= {target.name for target in assigned if isinstance(target, ir.Name)}
+        bound = [node for node in self.nodes if isinstance(node, ir.Assign | ir.Augment)]
+        self.own |= {node.target.name for node in bound if isinstance(node.target, ir.Name)}
+        self.counts = set(called.counts)
+        self._name(bound)
+        self.paired = {id(part) for node in self.nodes for part in self._beside(node)}
 
-    def calls(self) -> Iterator[str]:
-        """The names of the methods that it calls on its own object."""
+    def _name(self, bound: Sequence[ir.Assign | ir.Augment]) -> None:
+        """Adds the names that hold such a count, and takes out those that may hold another one."""
+        for node in bound:
+            if isinstance(node.target, ir.Name) and isinstance(node, ir.Assign) and self._counts(node.value):
+                self.counts.add(node.target.name)
+        for node in bound:
+            if isinstance(node.target, ir.Name) and (isinstance(node, ir.Augment) or not self._counts(node.value)):
+                self.counts.discard(node.target.name)
+
+    def _counts(self, node: ir.Expr) -> bool:
+        """Whether an expression is the number of the schedule's steps, perhaps from some step on."""
+        if isinstance(node, ir.Name):
+            return node.name in self.counts
+        if isinstance(node, ir.Attr):
+            return self._is_self(node.owner) and node.name in _COUNTERS
+        if isinstance(node, ir.Binary):
+            if node.op == "*":
+                return any(self._counts(one) and _is_plain(other) for one, other in _sides(node))
+            return node.op in _SHIFTS and (self._counts(node.left) or self._counts(node.right))
+        return isinstance(node, ir.Call) and spelled(node.func) in _THROUGH and any(map(self._counts, node.args))
+
+    def _beside(self, node: object) -> Iterator[ir.Expr]:
+        """The numbers that a count of steps is compared with, from which it is taken or by which it is divided."""
+        if isinstance(node, ir.Compare) or (isinstance(node, ir.Binary) and node.op in _COMPARING):
+            for one, other in _sides(node):
+                if self._counts(one):
+                    yield from self._terms(other)
+        elif isinstance(node, ir.Call) and spelled(node.func) in _THROUGH and any(map(self._counts, node.args)):
+            for one in node.args:
+                yield from self._terms(one)
+
+    def _terms(self, node: ir.Expr) -> Iterator[ir.Expr]:
+        """The numbers that a sum or difference is made of, or one of which is chosen."""
+        if self._is_number(node):
+            yield node
+        elif isinstance(node, ir.Binary) and node.op in _SHIFTS:
+            yield from (*self._terms(node.left), *self._terms(node.right))
+        elif isinstance(node, ir.Call) and spelled(node.func) in _THROUGH:
+            for one in node.args:
+                yield from self._terms(one)
+
+    def calls(self, run: Run) -> Iterator[_Called]:
+        """The functions that it calls, on its own object or by their names, with what they are given."""
+        from amplint.execution.expressions import evaluate
+
         for node in self.nodes:
-            if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and self._is_self(node.func.owner):
-                yield node.func.name
+            found = self._callee(node.func) if isinstance(node, ir.Call) else None
+            if isinstance(node, ir.Call) and found is not None:
+                function, instance = found
+                params = [param.name for param in function.node.params[1 if instance is not None else 0 :]]
+                handed = {**dict(zip(params, node.args, strict=False)), **dict(node.keywords)}
+                counts = frozenset(name for name, value in handed.items() if self._counts(value))
+                known = {name: value for name, value in handed.items() if self._is_number(value)}
+                given = {name: evaluate(run, self.scope, value) for name, value in known.items() if name not in counts}
+                yield _Called(function, instance, counts, given)
+
+    def _callee(self, func: ir.Expr) -> tuple[Function, Value] | None:
+        """The function of the program that is called, with the object that it is a method of."""
+        if isinstance(func, ir.Attr) and self._is_self(func.owner):
+            method = _method(self.instance, func.name)
+            return (method.function, self.instance) if method is not None else None
+        scope = self.scope.find(func.name) if isinstance(func, ir.Name) else None
+        found = scope.names[func.name] if scope is not None and isinstance(func, ir.Name) else None
+        return (found, None) if isinstance(found, Function) else None
 
     def numbers(self, run: Run) -> Iterator[Found]:
         """The numbers that it takes from elsewhere, products and quotients of such as one."""
@@ -102,7 +225,8 @@ class _Body:
             if id(node) not in covered and not isinstance(node, ir.Const) and self._is_number(node):
                 covered |= {id(part) for part in _inside(node)}
                 number = _number(node)
-                yield spelled(number).removeprefix(f"{self.first}."), evaluate(run, self.scope, number)
+                text = spelled(number).removeprefix(f"{self.first}.")
+                yield Found(text, evaluate(run, self.scope, number), id(node) in self.paired)
 
     def _is_self(self, node: object) -> bool:
         return isinstance(node, ir.Name) and bool(self.first) and node.name == self.first
@@ -121,6 +245,15 @@ class _Body:
             plain = isinstance(node.func, ir.Name) and node.func.name in _THROUGH and not node.keywords
             return plain and bool(node.args) and all(map(self._is_number, node.args))
         return isinstance(node, ir.Const)
+
+
+def _sides(node: ir.Binary | ir.Compare) -> tuple[tuple[ir.Expr, ir.Expr], ...]:
+    return (node.left, node.right), (node.right, node.left)
+
+
+def _is_plain(node: ir.Expr) -> bool:
+    """Whether a factor is no unit: a literal, or the number of a circle."""
+    return isinstance(node, ir.Const) or spelled(node).rpartition(".")[2] == "pi"
 
 
 def _number(node: ir.Expr) -> ir.Expr:

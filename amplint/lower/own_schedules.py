@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from amplint.dialects.schedules import DERIVED_FROM
+from amplint.dialects.schedules import DERIVED_FROM, OF_FUNCTIONS
 from amplint.flow import program as ir
 from amplint.lower.names import last, reads, walk
 
@@ -16,10 +16,13 @@ METHODS = frozenset({"get_lr", "_get_closed_form_lr"})
 @dataclass(frozen=True)
 class OwnSchedules:
     """The methods of such classes and the functions that are handed to a schedule, by identity: all that they read
-    may say what they count. `makes`: the calls that make the object one of torch's."""
+    may say what they count. `makes`: the calls that make the object one of torch's. `names`: what those functions, and
+    what makes them, are called.
+    """
 
     bodies: frozenset[int] = field(default=frozenset())
     makes: frozenset[int] = field(default=frozenset())
+    names: frozenset[str] = field(default=frozenset())
 
     @property
     def asked(self) -> frozenset[str]:
@@ -35,11 +38,13 @@ def own_schedules(body: Iterable[ir.Stmt]) -> OwnSchedules:
     while more := {node.name for node in classes if _derives(node, derived)} - derived:
         derived |= more
     methods = [method for node in classes if _derives(node, derived) for method in _methods(node)]
-    handed = {name for node in nodes if isinstance(node, ir.Call) for name in _handed(node)}
+    handed = _handed(nodes)
     functions = (node for node in nodes if handed and isinstance(node, ir.Function) and node.name in handed)
     makes = (node for method in methods if method.name == "__init__" for node in method.body if _makes(node))
     return OwnSchedules(
-        frozenset(map(id, (*(one for one in methods if one.name != "__init__"), *functions))), frozenset(map(id, makes))
+        frozenset(map(id, (*(one for one in methods if one.name != "__init__"), *functions))),
+        frozenset(map(id, makes)),
+        handed,
     )
 
 
@@ -51,9 +56,27 @@ def _methods(node: ir.Class) -> Iterable[ir.Function]:
     return (child for child in node.body if isinstance(child, ir.Function))
 
 
-def _handed(call: ir.Call) -> set[str]:
-    """The names of the functions that a schedule of torch's is made of."""
-    return {last(value) for value in _factors(call)} - {""}
+def _handed(nodes: Iterable[object]) -> frozenset[str]:
+    """The names of the functions that schedules of torch's are made of, and of what hands such a function out."""
+    made: dict[str, set[str]] = {}
+    found = set[str]()
+    for node in nodes:
+        if isinstance(node, ir.Assign):
+            made.setdefault(last(node.target), set()).update(_functions(node.value))
+        elif isinstance(node, ir.Call):
+            found |= {name for value in _factors(node) for name in _functions(value)}
+    while more := {name for one in found for name in made.get(one, ())} - found:
+        found |= more
+    return frozenset(found)
+
+
+def _functions(value: ir.Expr) -> set[str]:
+    """The names in a value that may be those of functions: its own, in a list, of what is called and handed to it."""
+    if isinstance(value, ir.Display):
+        return {name for item in value.items for name in _functions(item)}
+    if isinstance(value, ir.Call):
+        return {last(value.func), *map(last, value.args)} - {""}
+    return {last(value)} - {""}
 
 
 def nameless(node: ir.Stmt) -> set[str]:
@@ -67,7 +90,7 @@ def _names(value: ir.Expr) -> set[str]:
 
 
 def _factors(call: ir.Call) -> tuple[ir.Expr, ...]:
-    if last(call.func) not in ("LambdaLR", "MultiplicativeLR"):
+    if last(call.func) not in OF_FUNCTIONS:
         return ()
     return (*call.args[1:2], *(value for _, value in call.keywords))
 

@@ -157,6 +157,7 @@ class Relevance:
         if self.usage.gradients:
             read |= reads(node) & self.usage.gradients
         whole = self._in_schedule or id(node) in self._schedules.makes
+        whole = whole or (isinstance(node, ir.Assign) and last(node.target) in self._schedules.names)
         read |= reads(node) if whole else nameless(node)
         outside = isinstance(node, ir.Do) and bool(bound)
         outside = outside or _sets_elsewhere(node) or not self._outside.isdisjoint(bound)

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Collection, Iterator
 
 from amplint.dialects import OVERRIDES, SEEDS
-from amplint.dialects.schedules import DERIVED_FROM
+from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.unreached import unreached
 
@@ -166,7 +166,7 @@ def blanks(
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
-    rates = {id(method) for one in schedules(tree) for method in one.body} | constructors(tree, lines)
+    rates = rates_of(tree) | constructors(tree, lines)
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
@@ -183,15 +183,6 @@ def blanks(
     while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
         acting |= leading
     yield from (place for name, places in idle.items() if name not in acting for place in places)
-
-
-def schedules(tree: ast.Module) -> list[ast.ClassDef]:
-    """The classes of a module that derive from one of torch's schedulers, however far."""
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    derived = set(DERIVED_FROM)
-    while more := {node.name for node in classes if not derived.isdisjoint(map(_last, node.bases))} - derived:
-        derived |= more
-    return [node for node in classes if not derived.isdisjoint(map(_last, node.bases))]
 
 
 _MAX_ROWS = 40
@@ -222,11 +213,6 @@ def _is_criterion(methods: dict[str, ast.FunctionDef]) -> bool:
 def _length(node: ast.FunctionDef) -> int:
     first, last = _rows(node)
     return last - first
-
-
-def _last(node: ast.expr) -> str:
-    """The last part of a name."""
-    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 _MODEL = re.compile(r"(?i)model|net")
