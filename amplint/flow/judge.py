@@ -95,7 +95,8 @@ def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
         (trace, [one for one in _hidden(found, rules) if _steps(trace) or rules[one.rule].family not in unused])
         for trace, found in every
     ]
-    best = _standing(runs, rules, _silent(traces, rules))
+    standing = _standing(runs, rules, _silent(traces, rules))
+    best = {one.key: one for one in _unexplained(list(standing.values()), rules)}
     spared = _Spared(every, {name: rule for name, rule in rules.items() if any(key[0] == name for key in best)})
     explained = (_explained(_set(breach, rules), runs, spared.by(breach)) for breach in best.values())
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
@@ -314,6 +315,12 @@ def _hidden(found: list[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
     present = {breach.rule for breach in found}
     hidden = {name for rule in present for name in rules[rule].hides}
     return [breach for breach in found if breach.rule not in hidden]
+
+
+def _unexplained(found: Sequence[Breach], rules: Mapping[str, Rule]) -> list[Breach]:
+    """Breaches without those of other settings that another one explains at the same call."""
+    explained = {(name, breach.site) for breach in found for name in rules[breach.rule].explains}
+    return [breach for breach in found if breach.key not in explained]
 
 
 def _refuting(

@@ -82,6 +82,7 @@ RULE = Rule(
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),
     hides=("dropped-tail-window",),
+    explains=("zero-grad-per-micro-step",),
     remedy=unsafe(
         "zero the gradients after the step",
         Move(Kind.ZERO_GRAD, after=(Kind.UPDATE, Kind.SCALER_STEP, Kind.STEP)),

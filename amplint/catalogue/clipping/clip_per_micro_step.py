@@ -65,6 +65,7 @@ RULE = Rule(
     ),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "the next micro-step adds to the clipped gradients here"),),
+    explains=("repeated-unscale",),
     remedy=unsafe(
         "clip once per window, right before the step",
         Move(Kind.CLIP, before=(Kind.SCALER_STEP, Kind.STEP)),

@@ -85,7 +85,7 @@ RULE = Rule(
     because=((Kind.BACKWARD, "the framework back-propagates here"), (Kind.STEP, "and steps here")),
     milder=without_scale,
     words=clip_words,
-    hides=("clip-before-unscale",),
+    hides=("clip-before-unscale", "clip-per-micro-step"),
     remedy=safe(
         "call `{clip}`",
         Through("clip"),
