@@ -15,6 +15,7 @@ from amplint.lower.halves import Half, Halves
 from amplint.lower.handed_schedules import handed_schedules
 from amplint.lower.handing import SCHEDULES
 from amplint.lower.kept import kept
+from amplint.lower.kept_in_objects import kept_in_objects
 from amplint.lower.names import children, last, walk
 from amplint.lower.overrides import Overrides
 from amplint.lower.releases import ALL, OLD, alternative, asks_for_amp, asks_for_release, attempts, newer
@@ -32,7 +33,8 @@ def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     scope = Scope.of_module(body)
     reader = _Reader(path, body, scope)
     found = _for_several(list(reader.suite(body, _Around(scope))), reader)
-    stays = kept(body, {_span(fact) for fact in found if SCHEDULES.match(fact.called)})
+    schedules = {_span(fact) for fact in found if SCHEDULES.match(fact.called)}
+    stays = kept(body, schedules) | kept_in_objects(path, body, schedules)
     for fact in found:
         reads, trains = stays.get(_span(fact), (None, False))
         yield replace(fact, reads=reads, trains=trains) if reads is not None else fact
