@@ -36,6 +36,7 @@ from amplint.protocol.facts import PIPELINED, SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
+from amplint.source.defaults import ones
 from amplint.source.discover import shown
 from amplint.source.prefilter import more_than_zeroing
 from amplint.source.scout import LINE
@@ -67,7 +68,7 @@ def findings_of(
         played = reading.played if tail == 1 else Played(reading.played.program, tail)
         facts = list(_facts(filename, reading.body, versions))
         said = {(breach.rule, breach.site.row) for breach in facts}
-        in_runs = [one for one in _all_breaches(played, rules) if (one.rule, one.site.row) not in said]
+        in_runs = [one for one in _all_breaches(played, rules, ones(text)) if (one.rule, one.site.row) not in said]
         stays = upheld(in_runs, filename, partial(_witnessed, filename, taught, tail))
         told = [
             breach
@@ -139,7 +140,7 @@ _OWN: dict[tuple[str, ...], tuple[Answers, frozenset[tuple[str, Site]]]] = {}
 
 def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     played = played_file(filename, taught)
-    found = _all_breaches(played, RULES) if played is not None else ()
+    found = _all_breaches(played, RULES, frozenset()) if played is not None else ()
     return frozenset(breach.key for breach in found if breach.site.path == filename)
 
 
@@ -148,7 +149,7 @@ def _witnessed(filename: str, taught: Teaching, tail: int, caller: str) -> Witne
     played = played_file(caller, taught, tail)
     if played is None:
         return None
-    found = list(_all_breaches(played, _NOTHING_HIDDEN))
+    found = list(_all_breaches(played, _NOTHING_HIDDEN, frozenset()))
     runs = (run for at in range(len(played.entries)) for run in played.known(at))
     executed = {function for run in runs for function in run.executed}
     return witnessed(played.program.neighbours.get(shown(filename), ()), executed, found)
@@ -243,12 +244,18 @@ def _told(fact: Fact) -> dict[str, str]:
     return {"through": str(fact.arguments["through"])} if "through" in fact.arguments else {}
 
 
-def _all_breaches(played: Played, rules: Mapping[str, Rule]) -> Iterator[Breach]:
-    """The breaches of a program, and those that a window of constant length 1 hides: no more than warnings."""
-    said: set[tuple[str, Site]] = set()
-    for breach in _breaches(played, rules):
-        said.add(breach.key)
-        yield breach
+def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: frozenset[str]) -> Iterator[Breach]:
+    """The breaches of a program, and those that a window of constant length 1 hides: no more than warnings.
+
+    `ones`: settings with a default of 1; what they hide by default is said to need a longer window.
+    """
+    found = _breaches(played, rules)
+    said = {breach.key for breach in found}
+    short = Played(played.program, played.tail, ones=played.windows(ones) if found else frozenset())
+    always = {breach.key for breach in _breaches(short, rules)} if short.ones else said
+    names = tuple(sorted(short.shortened()))
+    for breach in found:
+        yield breach if breach.key in always else replace(breach, raised=names)
     opened, names = released(played.program)
     for breach in _breaches(Played(opened, played.tail), rules) if names else ():
         if breach.key not in said and not breach.mild:
@@ -290,12 +297,17 @@ def _finding(breach: Breach, lines: Sequence[str]) -> Finding:
     )
     names = own_names(lines, ((kind, at) for kind, at in breach.about if at.path == here))
     said = in_own_names(_filled(rule.message, breach.words), names)
-    message = said + in_words(breach.assumed, lines) + _latent(breach.latent)
+    message = said + in_words(breach.assumed, lines) + _latent(breach.latent) + _raised(breach.raised)
     advice = in_own_names(_filled(advised(rule.id, rule.advice, breach.words), breach.words), names)
     place = _place(breach.site)
-    some = bool(breach.assumed or breach.latent)
+    some = bool(breach.assumed or breach.latent or breach.raised)
     made = Finding(here, place, breach.rule, severity, message, advice, witness, conditional=some, scene=breach.scene)
     return replace(made, names=names)
+
+
+def _raised(names: tuple[str, ...]) -> str:
+    """That the mistake waits for another value than the default."""
+    return f" (with {' and '.join(f'`{name}`' for name in names)} above 1, its default)" if names else ""
 
 
 def _latent(names: tuple[str, ...]) -> str:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
+from amplint.execution.counting import names_window
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.run import Again, Model, Run
-from amplint.execution.values import Origin
+from amplint.execution.values import Origin, last_part
 from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
 from amplint.flow.judge import Trace
@@ -36,10 +37,13 @@ class Played:
     """A program and the runs from each of its entries, each played when it is first asked for.
 
     `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
+    `ones`: windows that have a single micro-step.
     """
 
-    def __init__(self, program: ir.Program, tail: int = 1, patience: int = 1) -> None:
-        self.program, self.tail, self.patience = program, tail, patience
+    def __init__(
+        self, program: ir.Program, tail: int = 1, patience: int = 1, ones: frozenset[str] = frozenset()
+    ) -> None:
+        self.program, self.tail, self.patience, self.ones = program, tail, patience, ones
         self.entries = tuple(entries(program))
         self._through = passing_on(program)
         self._runs: dict[int, _Runs] = {}
@@ -56,6 +60,15 @@ class Played:
     def traces(self, at: int) -> list[Trace]:
         """What happened in the runs from an entry."""
         return [_trace(run, self.entries[at]) for run in self.runs(at)[0]]
+
+    def windows(self, among: Iterable[str]) -> frozenset[str]:
+        """Those names that stand for the length of a window, by themselves or by what runs did with them."""
+        met = {last_part(text) for found in self._runs.values() for text in found.model.windows}
+        return frozenset(name for name in among if name in met or names_window(name))
+
+    def shortened(self) -> frozenset[str]:
+        """The windows of a single micro-step that runs have met."""
+        return frozenset(text for found in self._runs.values() for text in found.model.shortened)
 
     def trains_nothing(self) -> bool:
         """Whether nothing is back-propagated and nothing steps, wherever one begins."""
@@ -86,7 +99,8 @@ class Played:
 
     def _found(self, at: int) -> _Runs:
         if at not in self._runs:
-            self._runs[at] = _all_runs(self.program, self.entries[at], self.tail, self.patience)
+            new = Model(tail=self.tail, ones=self.ones)
+            self._runs[at] = _all_runs(self.program, self.entries[at], new, self.patience)
         return self._runs[at]
 
     def has_run(self, at: int, executed: Set[int]) -> bool:
@@ -123,9 +137,9 @@ def _begins(entry: Entry) -> tuple[str | None, ...]:
     return entry.function.name if entry.function is not None else None, entry.klass, entry.heir
 
 
-def _all_runs(program: ir.Program, entry: Entry, tail: int, patience: int) -> _Runs:
+def _all_runs(program: ir.Program, entry: Entry, model: Model, patience: int) -> _Runs:
     """All runs from an entry, on a model that does not change any more."""
-    model, idle = Model(tail=tail), Counter[str]()
+    idle = Counter[str]()
     for _ in range(MAX_RESTARTS):
         try:
             found = all_runs(lambda forced: play(program, entry, model, forced), idle=idle, patience=patience)

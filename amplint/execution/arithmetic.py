@@ -39,7 +39,7 @@ def window_of(run: Run, value: Value) -> Length | None:
     if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA or value.tags & SET:
         return None
     named = names_window(value.text) and not _COMPUTED(value.text)  # `a // accum` is no `accum`
-    return Length(WINDOW, value.text) if named or value.text in run.model.windows else None
+    return Length(run.model.length(value), value.text) if named or value.text in run.model.windows else None
 
 
 def number(run: Run, value: Value) -> int | Fraction | None:

@@ -54,6 +54,7 @@ class Model:
     and keeps its spelling.
     `moduli`: how numbers are written that gates take a counter modulo, whatever they are called.
     `tail`: how many batches are left over of an epoch after its last whole window; fewer than WINDOW.
+    `ones`: windows, by their last names, that are played with a single micro-step; `shortened`: those that were.
     """
 
     windows: set[str] = field(default_factory=set)
@@ -62,6 +63,8 @@ class Model:
     moduli: set[str] = field(default_factory=set)
     longest: int = WINDOW
     tail: int = 1
+    ones: frozenset[str] = frozenset()
+    shortened: set[str] = field(default_factory=set)
     assigned: dict[int, dict[str, ir.Expr]] = field(default_factory=dict)
 
     @property
@@ -89,6 +92,13 @@ class Model:
         if self.longest < length <= LONGEST:
             self.longest = length
             raise Again
+
+    def length(self, window: Symbol) -> int:
+        """How many micro-steps a window of unknown length has."""
+        if window.name not in self.ones:
+            return WINDOW
+        self.shortened.add(window.text)
+        return 1
 
     def sized(self, number: int) -> int:
         """A number of the program as the model plays it."""

@@ -58,7 +58,8 @@ class Breach:
     """A rule broken at a place, with what was known at the moment that showed it.
 
     `because` is the witness; `assumed` are the choices of conditions without which it does not happen; `latent` are the
-    constants that have to be changed first; `calls` are the places of the calls that led there, from the outermost.
+    constants that have to be changed first, `raised` settings with a default that hides it; `calls` are the places of
+    the calls that led there, from the outermost.
     `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it. `otherwise`: the
     choices of its run, each time with another one that is free taken the other way: such runs may refute it.
     `about`: calls that say what the user calls the optimizer of the moment, and its scaler.
@@ -71,6 +72,7 @@ class Breach:
     because: tuple[tuple[Site, str], ...] = field(default=(), compare=False)
     assumed: tuple[tuple[str, bool], ...] = field(default=(), compare=False)
     latent: tuple[str, ...] = ()
+    raised: tuple[str, ...] = ()
     calls: tuple[Site, ...] = field(default=(), compare=False)
     shown: Shown | None = field(default=None, compare=False, repr=False)
     scene: Scene | None = field(default=None, compare=False, repr=False)

@@ -145,3 +145,31 @@ def train(model, criterion, loader, optimizer, n, guarded=True):
 
 def test_a_setting_that_only_ends_the_loop_early_is_no_condition():
     assert "(when" not in told(GUARDED, "clip-per-micro-step")
+
+
+SHIPPED = """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--accum", type=int, default=DEFAULT)
+args = parser.parse_args()
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cuda")
+for epoch in range(5):
+    for i, x in enumerate(torch.utils.data.DataLoader(range(100))):
+        scaler.scale(model(x).mean()).backward()
+        if (i + 1) % args.accum == 0:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(("default", "raised"), [("1", True), ("4", False), ("None", False)])
+def test_a_default_that_hides_a_mistake_is_named(default, raised):
+    text = SHIPPED.replace("DEFAULT", default)
+    assert ("(with `args.accum` above 1, its default)" in told(text, "missing-loss-division")) is raised
+    assert "its default" not in told(text, "clip-before-unscale")

@@ -66,9 +66,9 @@ In Lightning's manual optimization (`self.automatic_optimization = False`) the T
 `configure_optimizers` returns is stepped by `self.lr_schedulers().step()`, in `training_step` or at the end of an
 epoch, or by nobody.
 
-A scheduler that an object keeps is nobody else's if the object runs all epochs itself, and nothing that is not seen gets
-at it. Any other one that is returned, stored or passed on may be stepped elsewhere: nothing is said of it before the
-program runs. In a run something is said when it is over, and two epochs or a hundred updates were seen.
+A scheduler that an object keeps is nobody else's if the object runs all epochs itself, and nothing that is not seen
+gets at it. Any other one that is returned, stored or passed on may be stepped elsewhere: nothing is said of it before
+the program runs. In a run something is said when it is over, and two epochs or a hundred updates were seen.
 
 ## Fix
 
