@@ -7,7 +7,19 @@ micro-batches, updates or epochs when exactly as many of them have passed when t
 
 from __future__ import annotations
 
-from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, NO_CHANCE, UNITS, UPDATES, Cadence
+from amplint.protocol.cadence import (
+    AMISS,
+    EPOCHS,
+    MICRO_BATCHES,
+    NO_CHANCE,
+    OF_ALL_RANKS,
+    PER_PROCESS,
+    SHARED_AGAIN,
+    UNITS,
+    UPDATES,
+    WHOLE_ONLY,
+    Cadence,
+)
 from amplint.protocol.events import Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.state import Moment
@@ -42,7 +54,25 @@ def counted(cadence: Cadence) -> str | None:
 
 def of_another_unit(moment: Moment) -> bool:
     """Whether a horizon counts another unit than the one that the scheduler steps in, and no other rule says so."""
-    return _shrunk(moment) is not None or (_disagree(moment) and not per_epoch_though_in_batches(moment))
+    if _shrunk(moment) is not None or amiss(moment):
+        return True
+    return _disagree(moment) and not per_epoch_though_in_batches(moment)
+
+
+def amiss(moment: Moment) -> bool:
+    """Whether nothing but the size of a horizon is wrong: for the ranks, or for batches that are not whole."""
+    return _shrunk(moment) is None and not _disagree(moment) and _way(moment) is not None
+
+
+def _way(moment: Moment) -> str | None:
+    """In which way a horizon is wrong though its unit is right, if that is the one in which the scheduler steps."""
+    made, pace = moment.last.get(Kind.CREATE), moment.cadence.pace or frozenset()
+    way = made.detail.get(AMISS) if made is not None else None
+    due = _DUE.get(way) if way is not None else None
+    return way if due is None or due in pace else None
+
+
+_DUE = {WHOLE_ONLY: MICRO_BATCHES, PER_PROCESS: UPDATES, OF_ALL_RANKS: MICRO_BATCHES, SHARED_AGAIN: MICRO_BATCHES}
 
 
 def _shrunk(moment: Moment) -> str | None:
@@ -114,6 +144,34 @@ def skipped_words(moment: Moment) -> dict[str, str]:
     return {"has": "has skipped" if "skipped" in moment.last[Kind.STEP].detail else "may have skipped"}
 
 
+_AMISS = {
+    SHARED_AGAIN: {
+        "counts": "a rank's share of the batches, divided by the ranks once more",
+        "steps": "micro-batch",
+        "result": "with several ranks, the schedule comes to its end long before the run does",
+        "unit": "micro-batches: the length of a loader with a `DistributedSampler` is that of one rank",
+    },
+    OF_ALL_RANKS: {
+        "counts": "the micro-batches of all ranks together",
+        "steps": "micro-batch of its own rank",
+        "result": "with several ranks, the run ends before the schedule does",
+        "unit": "micro-batches of one rank, as the length of the loader does",
+    },
+    WHOLE_ONLY: {
+        "counts": "whole batches only",
+        "steps": "micro-batch, smaller ones too",
+        "result": "torch raises before the run is over, unless the samples divide by the batch size",
+        "unit": "micro-batches, as the length of the loader does, or give the loader `drop_last=True`",
+    },
+    PER_PROCESS: {
+        "counts": "updates",
+        "steps": "process at every update, as it is prepared",
+        "result": "with several processes, the schedule comes to its end long before the run does",
+        "unit": "such steps: multiply it, and the warm-up, by `accelerator.num_processes`",
+    },
+}
+
+
 def unit_words(moment: Moment) -> dict[str, str]:
     """Both units of a horizon, and what comes of it."""
     counts, steps = counted(moment.cadence) or "", _paced(moment) or ""
@@ -124,6 +182,8 @@ def unit_words(moment: Moment) -> dict[str, str]:
         counts = f"batches divided by {size}, though each of them holds so many samples"
         unit = f"{steps}: leave the division by {size} out"
         return {"argument": argument, "counts": counts, "steps": _SINGULAR[steps], "result": over, "unit": unit}
+    if amiss(moment):
+        return {"argument": argument, **_AMISS[_way(moment) or ""]}
     slow = UNITS.index(steps) > UNITS.index(counts)
     return {
         "argument": argument,

@@ -30,6 +30,7 @@ class Schedule:
     itself, None when it has none. `epochs`: the argument whose numbers tell a schedule that is meant for one step per
     epoch, as papers give it; larger ones may well count updates. `batches`: it is meant for one step per update, as
     its warm-up lasts less than an epoch. `first`: the argument that says for how many steps its first value holds.
+    `ends`: it raises when it is stepped beyond its horizon.
     """
 
     horizons: Mapping[str, int] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Schedule:
     epochs: Epochs | None = None
     batches: bool = False
     first: tuple[str, int] | None = None
+    ends: bool = False
 
     def holds(self, value: object) -> bool:
         """Whether its first value holds for more than one step, by the argument that says so; None: its default."""
@@ -70,7 +72,7 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "LinearLR": Schedule({"total_iters": 3}),
         "MultiplicativeLR": Schedule(),
         "MultiStepLR": Schedule(epochs=Epochs("milestones", 1, 300), first=("milestones", 1)),
-        "OneCycleLR": Schedule({"total_steps": 2, "steps_per_epoch": 4}, batches=True),
+        "OneCycleLR": Schedule({"total_steps": 2, "steps_per_epoch": 4}, batches=True, ends=True),
         "PolynomialLR": Schedule({"total_iters": 1}),
         "ReduceLROnPlateau": Schedule(epochs=Epochs("patience", 3, 30, default=10)),
         "SequentialLR": Schedule(parts=1),

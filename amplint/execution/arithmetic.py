@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from amplint.execution import penalties, reach
+from amplint.execution import penalties, reach, units
 from amplint.execution.counting import names_window, tags_of
 from amplint.execution.counts import Count, Length, Quotient, Remainder
 from amplint.execution.operations import COMPARISONS, OPERATIONS
@@ -123,22 +123,8 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
 
 
 def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
-    """What the result of an operation counts; `mixed` when a number of which nothing is known divides it."""
     windows = ["window" in tags_of(value) or window_of(run, value) is not None for value in (left, right)]
-    found = (tags_of(left) | tags_of(right)) - {"window"}
-    if op in ("*", "/", "//"):
-        found -= {"epochs"}  # so many of them, or a part: no number of epochs any more
-    if op in ("/", "//"):
-        by_size = text_of(right) in run.batch_sizes and not windows[1]
-        if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
-            return found - {"samples"} | {"batches"}  # what is not known to be a loader holds samples, then
-        found |= {"shrunk"} if by_size and "loaded" in found else set()
-        found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
-    if op == "*" and any(windows):
-        found = found - {"divided"} if "divided" in found else found | {"multiplied"}
-    if op == "*" and any(isinstance(value, (Fraction, float)) and not tags_of(value) for value in (left, right)):
-        found |= {"parts"}
-    return found if found - {"divided", "parts"} or any(windows) else frozenset()
+    return units.of_result(run, op, left, right, windows)
 
 
 def named_text(value: Value, node: ir.Expr) -> str:
@@ -153,7 +139,7 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     symbols = [value for value in (left, right) if isinstance(value, Symbol)]
     if op in ("+", "-") and isinstance(left, Symbol) and type(right) in (int, Length):
         shift = right if op == "+" else -right
-        return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags, reach=left.reach)
+        return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags - units.EXACT, reach=left.reach)
     origins = {symbol.origin for symbol in symbols}
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
     if op == "%" and run.in_batches and isinstance(left, NUMBER) and not isinstance(node.left, ir.Const):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amplint.execution import arithmetic, builtins, endless, reach
+from amplint.execution import arithmetic, builtins, endless, reach, units
 from amplint.execution.counts import Count, Length
 from amplint.execution.run import Run
 from amplint.execution.values import Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
+from amplint.protocol.cadence import OF_ALL_RANKS
 
 Keywords = dict[str, Value]
 
@@ -19,6 +20,9 @@ _DRAWN_FROM = ("dataset", "sampler", "batch_sampler")
 """What ends an epoch of a loader by its own end: torch 2.13, `DataLoader.__init__`, by position the first, fourth and
 fifth."""
 
+_DROPS = 8
+"""The position of `drop_last` among the arguments of a loader."""
+
 _OF_ELEMENTS = frozenset({"batches", "divided", "multiplied", "window"})
 
 
@@ -27,14 +31,35 @@ def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     size = args[1] if len(args) > 1 else keywords.get("batch_size")
     if isinstance(size, (Symbol, int)) and size not in (None, 0, 1):
         run.batch_sizes.add(text_of(size))
-    if args or "dataset" in keywords:
-        run.loaded.add(text_of(args[0] if args else keywords["dataset"]))
     given = [*args, *keywords.values()]
     drawn = (*args[:1], *args[3:5], *(keywords[name] for name in _DRAWN_FROM if name in keywords))
+    shared = any(isinstance(value, Symbol) and units.OF_A_RANK in value.tags for value in drawn)
+    if args or "dataset" in keywords:
+        data = text_of(args[0] if args else keywords["dataset"])
+        known = (
+            {OF_ALL_RANKS}
+            if shared
+            else {units.WITH_A_REST}
+            if len(drawn) == 1 and _has_rest(args, keywords)
+            else set()
+        )
+        run.loaded[data] = run.loaded.get(data, frozenset(known)) & known
     text = f"torch.utils.data.DataLoader({', '.join(text_of(value) for value in given)[:60]})"
     unending = any(endless.has_no_end(run, value) for value in drawn)
     tags = _LOADED | ({"streamed"} if any(endless.is_streamed(run, value) for value in drawn) else set())
+    tags |= {units.OF_A_RANK} if shared else set()
     return Symbol(text, tags=tags, reach=reach.of(given), endless=unending)
+
+
+def _sampler(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """What hands each rank its share of a data set: `torch/utils/data/distributed.py` of torch 2.13."""
+    data = args[0] if args else keywords.get("dataset")
+    return Symbol(f"torch.utils.data.DistributedSampler({text_of(data)})", tags=frozenset({units.OF_A_RANK}))
+
+
+def _has_rest(args: list[Value], keywords: Keywords) -> bool:
+    """Whether a loader hands out what does not fill a batch."""
+    return len(args) <= _DROPS and keywords.get("drop_last", False) is False
 
 
 def _counted_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -86,6 +111,9 @@ def _repeat(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 HANDS_OUT: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     **dict.fromkeys(("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"), _loader),
+    **dict.fromkeys(
+        ("torch.utils.data.DistributedSampler", "torch.utils.data.distributed.DistributedSampler"), _sampler
+    ),
     **dict.fromkeys(("tqdm.trange", "tqdm.auto.trange", "tqdm.notebook.trange", "tqdm.std.trange"), _counted_out),
     "itertools.chain.from_iterable": _chained,
     "itertools.count": _from,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, counting, places
+from amplint.execution import arithmetic, attributes, counting, places, units
 from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import NothingLeft, Run
@@ -86,10 +86,10 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if isinstance(value, Symbol) and places.has_changed(run, value):
         return places.unknown(f"len({text})")
     if isinstance(value, Symbol) and "loaded" in value.tags:
-        return Count(run.model.batches, frozenset({"batches", "loaded"}))
+        return Count(run.model.batches, frozenset({"batches", "loaded"}) | value.tags & {units.OF_A_RANK})
     samples = "dataset" in text or text in run.loaded
     if samples or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
-        tags = frozenset({"samples"} if samples else ())
+        tags = run.loaded.get(text, frozenset()) | {"samples"} if samples else frozenset()
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)

@@ -10,7 +10,7 @@ import re
 
 from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import OF_FUNCTIONS, Schedule
-from amplint.execution import roles
+from amplint.execution import roles, units
 from amplint.execution.arithmetic import number
 from amplint.execution.counting import names_epochs, names_window, tags_of
 from amplint.execution.run import Run
@@ -24,7 +24,20 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
-from amplint.protocol.cadence import EPOCHS, HOLDS, MICRO_BATCHES, NO_CHANCE, UNITS, UPDATES
+from amplint.protocol.cadence import (
+    AMISS,
+    EPOCHS,
+    HOLDS,
+    MICRO_BATCHES,
+    NO_CHANCE,
+    OF_ALL_RANKS,
+    PER_PROCESS,
+    REPEATED,
+    SHARED_AGAIN,
+    UNITS,
+    UPDATES,
+    WHOLE_ONLY,
+)
 from amplint.protocol.events import Kind
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
@@ -61,6 +74,8 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
         value = _argument(args, keywords, argument, position)
         if value is not None and "unit" not in made.said:
             _count(run, argument, value, made.said)
+            if schedule.ends and WHOLE_ONLY in tags_of(value):
+                made.said[AMISS] = WHOLE_ONLY
 
 
 def created(run: Run, made: Scheduler, at: ir.Span) -> None:
@@ -109,12 +124,14 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     detail["argument"] = argument
     if "shrunk" in tags:
         detail["shrunk"] = next(iter(run.batch_sizes)) if len(run.batch_sizes) == 1 else "the batch size"
+    if SHARED_AGAIN in tags or ("batches" in tags and OF_ALL_RANKS in tags):
+        detail[AMISS] = SHARED_AGAIN if SHARED_AGAIN in tags else OF_ALL_RANKS
     if "divided" in tags and tags & {"batches", "samples"}:
         detail["unit"] = UPDATES
         detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}
     elif tags & {"batches", "samples", "multiplied"}:
         detail["unit"] = MICRO_BATCHES
-        if "batches" in tags and not tags & {"parts", "multiplied"}:
+        if "batches" in tags and not tags & {"parts", "multiplied", SHARED_AGAIN}:
             run.unsettled.append((OF_BATCHES, detail))
         if tags == {"multiplied"} and isinstance(value, Symbol):
             _multiplied(run, value, detail)
@@ -130,9 +147,9 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
 def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
     """Notes what a horizon is a multiple of, if besides that it is but that many windows, perhaps for each process."""
     factors = value.text.split(" * ")
-    rest = [one for one in factors if not (names_window(one) or _PROCESSES.search(one))]
+    rest = [one for one in factors if not (names_window(one) or units.PROCESSES.search(one))]
     if len(rest) == 1 and rest[0].replace(".", "").isidentifier():
-        processes = any(_PROCESSES.search(one) for one in factors)
+        processes = any(units.PROCESSES.search(one) for one in factors)
         run.multiplied.append((rest[0], processes, detail))
 
 
@@ -142,9 +159,6 @@ UNTOLD = "a total of which nobody can tell what it counts"
 WAITS = "accelerate 0.16"
 """Since when a prepared scheduler waits for the boundary of a window: `scheduler.py` of 0.15 and of 0.16, `step`."""
 
-_PROCESSES = re.compile(r"(?i)(num_processes|world_?size)(\(\))?$")
-"""A prepared scheduler steps so many times at every update (accelerate 1.15, `scheduler.py`, `step`)."""
-
 
 def bound_text(value: Value) -> str:
     """What a bound goes by: its text, of a number the number."""
@@ -153,8 +167,10 @@ def bound_text(value: Value) -> str:
 
 def settle(run: Run) -> None:
     """Says what the horizons count of which the run has shown it."""
+    told: list[dict[str, str]] = []
     for text, detail in run.unsettled:
         unit = _shown(run, text)
+        told += [detail] if unit == UPDATES and text != OF_BATCHES else []
         if unit is not None and (text == OF_BATCHES or unit != detail.get("unit")):
             detail["unit"] = unit
             if text.isdecimal() and int(text) < NO_CHANCE:
@@ -171,6 +187,8 @@ def settle(run: Run) -> None:
         if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
             detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
         else:
+            if REPEATED in detail and any(detail is one for one in told):
+                detail[AMISS] = PER_PROCESS
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     for text, processes, detail in run.multiplied:
         prepared = any(detail is one for one in run.prepared)

@@ -50,7 +50,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
-from amplint.protocol.cadence import EPOCHS
+from amplint.protocol.cadence import EPOCHS, REPEATED
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
@@ -250,6 +250,7 @@ def _scheduler(
         kind = Kind.SCHEDULER_TOLD if told else Kind.SCHEDULER_STEP
         if run.in_library:
             run.prepared.append(owner.said)
+            owner.said |= {REPEATED: "yes"} if "repeated" in run.remarks else {}
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
         unread = {"unread": "yes"} if "unread" in owner.said else {}

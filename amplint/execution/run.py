@@ -139,7 +139,8 @@ class Run:
     others call, in contexts that are not seen. `per_call`: the parameters of a function that is called for each batch,
     perhaps with another value every time. `caught`: the blocks that run in which what torch raises is caught.
     `endless`: a loop over batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data
-    have no length. `loaded`: what loaders were made of. `branches`: those of conditions that the program is in.
+    have no length. `loaded`: what loaders were made of, with what that says of its length. `branches`: those of
+    conditions that the program is in.
     `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by that,
     those that methods which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers
     that code which is not seen had before the batches, and what it made of them. `takes`: how deep the calls were where
@@ -214,7 +215,7 @@ class Run:
     kept: dict[str, int] = field(default_factory=dict)
     batch_sizes: set[str] = field(default_factory=set)
     endless: bool = False
-    loaded: set[str] = field(default_factory=set)
+    loaded: dict[str, frozenset[str]] = field(default_factory=dict)
     places: dict[str, dict[str, Value]] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     remade: set[str] = field(default_factory=set)

@@ -10,6 +10,14 @@ from amplint.protocol.values import with_changes
 MICRO_BATCHES, UPDATES, EPOCHS = UNITS = ("micro-batches", "updates", "epochs")
 HOLDS = "first value holds"
 """In the detail of a schedule's creation: for more than one step."""
+AMISS = "amiss"
+"""In the detail of a schedule's creation: how its horizon is wrong though it is of the right unit."""
+SHARED_AGAIN = "a rank's share, divided by the ranks"
+OF_ALL_RANKS = "what all ranks have together"
+WHOLE_ONLY = "whole batches only"
+PER_PROCESS = "updates, of which each makes a step for each process"
+REPEATED = "a step for each process"
+"""In the same detail: what steps it does so as many times as there are processes."""
 NO_CHANCE = 16
 """Smaller numbers agree by chance: a run of three updates may stop anywhere in a schedule of six."""
 

@@ -53,6 +53,11 @@ for epoch in range(epochs):
     cosine.step()
 ```
 
+Three numbers are of the right unit and wrong all the same, which is a warning: a loader with a `DistributedSampler`
+holds one rank's share of the batches already; a schedule that `accelerator.prepare` has returned makes a step for each
+process at every update; and `OneCycleLR` raises when the smaller batch at the end of an epoch was left out of its
+`total_steps`.
+
 ## Messages
 
 - "lr does not decay to 0", "warm-up takes N times too long"
@@ -77,7 +82,7 @@ None. The horizon or the place of the step may be the wrong one, and the horizon
 """
 
 from amplint.catalogue.amounts import at_least
-from amplint.catalogue.horizons import handed_over_per_step, of_another_unit, unit_words
+from amplint.catalogue.horizons import amiss, handed_over_per_step, of_another_unit, unit_words
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -88,6 +93,7 @@ RULE = Rule(
     when=(Condition(Kind.END, cadence_steps=at_least(2), also=of_another_unit),),
     place=Kind.CREATE,
     because=((Kind.SCHEDULER_STEP, "the scheduler steps here"),),
+    milder=amiss,
     words=unit_words,
     find=handed_over_per_step,
     needs_every_path=False,
