@@ -85,6 +85,13 @@ def created(run: Run, made: Scheduler, at: ir.Span) -> None:
     run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=made.said)
 
 
+def prepared(run: Run, made: Scheduler) -> None:
+    """Notes that a scheduler steps, if a framework does that, and whether it does so once for each process."""
+    if run.in_library:
+        run.prepared.append(made.said)
+        made.said |= {REPEATED: "yes"} if "repeated" in run.remarks else {}
+
+
 def counted(run: Run, argument: str, value: Value) -> dict[str, str]:
     """What one number counts that enters a schedule: in part perhaps not before the run is over."""
     detail: dict[str, str] = {}

@@ -50,7 +50,7 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
-from amplint.protocol.cadence import EPOCHS, REPEATED
+from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
@@ -248,9 +248,7 @@ def _scheduler(
     elif name == "step" and not owner.begins:
         told = any(value is not None for value in (*args, *keywords.values()))
         kind = Kind.SCHEDULER_TOLD if told else Kind.SCHEDULER_STEP
-        if run.in_library:
-            run.prepared.append(owner.said)
-            owner.said |= {REPEATED: "yes"} if "repeated" in run.remarks else {}
+        horizon.prepared(run, owner)
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
         unread = {"unread": "yes"} if "unread" in owner.said else {}
