@@ -17,6 +17,7 @@ from amplint.protocol.cadence import (
     SHARED_AGAIN,
     UNITS,
     UPDATES,
+    WARM_UP,
     WHOLE_ONLY,
     Cadence,
 )
@@ -56,12 +57,20 @@ def of_another_unit(moment: Moment) -> bool:
     """Whether a horizon counts another unit than the one that the scheduler steps in, and no other rule says so."""
     if _shrunk(moment) is not None or amiss(moment):
         return True
-    return _disagree(moment) and not per_epoch_though_in_batches(moment)
+    return (_disagree(moment) and not per_epoch_though_in_batches(moment)) or _warm(moment) is not None
+
+
+def _warm(moment: Moment) -> str | None:
+    """The unit that a warm-up alone counts, if it is another one than that in which the scheduler steps."""
+    made = moment.last.get(Kind.CREATE)
+    counts = made.detail.get(WARM_UP) if made is not None else None
+    return counts if not _disagree(moment) and _differs(moment, counts) else None
 
 
 def amiss(moment: Moment) -> bool:
     """Whether nothing but the size of a horizon is wrong: for the ranks, or for batches that are not whole."""
-    return _shrunk(moment) is None and not _disagree(moment) and _way(moment) is not None
+    told = _shrunk(moment) is not None or _disagree(moment) or _warm(moment) is not None
+    return not told and _way(moment) is not None
 
 
 def _way(moment: Moment) -> str | None:
@@ -89,8 +98,11 @@ def _paced(moment: Moment) -> str | None:
 
 
 def _disagree(moment: Moment) -> bool:
-    cadence = moment.cadence
-    counts, steps = counted(cadence), _paced(moment)
+    return _differs(moment, counted(moment.cadence))
+
+
+def _differs(moment: Moment, counts: str | None) -> bool:
+    cadence, steps = moment.cadence, _paced(moment)
     if counts is None or steps is None or counts in (cadence.pace or ()):
         return False
     if counts == EPOCHS:
@@ -182,6 +194,11 @@ def unit_words(moment: Moment) -> dict[str, str]:
         counts = f"batches divided by {size}, though each of them holds so many samples"
         unit = f"{steps}: leave the division by {size} out"
         return {"argument": argument, "counts": counts, "steps": _SINGULAR[steps], "result": over, "unit": unit}
+    if (warm := _warm(moment)) is not None:
+        slow = UNITS.index(steps) > UNITS.index(warm)
+        takes = "lasts longer than it is meant to" if slow else "is over within the first few steps"
+        said = {"argument": "`num_warmup_steps`", "counts": warm, "steps": _SINGULAR[steps], "unit": steps}
+        return {**said, "result": f"the warm-up {takes}"}
     if amiss(moment):
         return {"argument": argument, **_AMISS[_way(moment) or ""]}
     slow = UNITS.index(steps) > UNITS.index(counts)

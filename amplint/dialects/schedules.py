@@ -30,7 +30,8 @@ class Schedule:
     itself, None when it has none. `epochs`: the argument whose numbers tell a schedule that is meant for one step per
     epoch, as papers give it; larger ones may well count updates. `batches`: it is meant for one step per update, as
     its warm-up lasts less than an epoch. `first`: the argument that says for how many steps its first value holds.
-    `ends`: it raises when it is stepped beyond its horizon.
+    `ends`: it raises when it is stepped beyond its horizon. `warm`: the argument that says for how many of its steps it
+    warms up, where that is not its horizon.
     """
 
     horizons: Mapping[str, int] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Schedule:
     batches: bool = False
     first: tuple[str, int] | None = None
     ends: bool = False
+    warm: tuple[str, int] | None = None
 
     def holds(self, value: object) -> bool:
         """Whether its first value holds for more than one step, by the argument that says so; None: its default."""
@@ -56,8 +58,12 @@ class Schedule:
         return "epochs" if all(0 < number <= self.epochs.most for number in known) else None
 
 
+_WARM_UP = "num_warmup_steps"
+_ONLY_WARM = Schedule({_WARM_UP: 1}, batches=True)
+
+
 def _warm(training_steps: int) -> Schedule:
-    return Schedule({"num_training_steps": training_steps}, batches=True)
+    return Schedule({"num_training_steps": training_steps}, batches=True, warm=(_WARM_UP, 1))
 
 
 TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
@@ -94,16 +100,16 @@ BASES: Mapping[str, Schedule] = MappingProxyType({"LRScheduler": Schedule(), "_L
 TRANSFORMERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     {
         "get_constant_schedule": Schedule(),
-        "get_constant_schedule_with_warmup": Schedule(batches=True),
+        "get_constant_schedule_with_warmup": _ONLY_WARM,
         "get_cosine_schedule_with_warmup": _warm(2),
         "get_cosine_with_hard_restarts_schedule_with_warmup": _warm(2),
         "get_cosine_with_min_lr_schedule_with_warmup": _warm(2),
         "get_cosine_with_min_lr_schedule_with_warmup_lr_rate": _warm(2),
-        "get_inverse_sqrt_schedule": Schedule(batches=True),
+        "get_inverse_sqrt_schedule": _ONLY_WARM,
         "get_linear_schedule_with_warmup": _warm(2),
         "get_polynomial_decay_schedule_with_warmup": _warm(2),
         "get_reduce_on_plateau_schedule": Schedule(),
-        "get_scheduler": Schedule({"num_training_steps": 3}, optimizer=1, batches=True),
+        "get_scheduler": Schedule({"num_training_steps": 3}, optimizer=1, batches=True, warm=(_WARM_UP, 2)),
         "get_wsd_schedule": _warm(3),
     }
 )
@@ -142,7 +148,7 @@ DIFFUSERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
             )
         },
         "get_piecewise_constant_schedule": Schedule(),
-        "get_scheduler": Schedule({"num_training_steps": 4}, optimizer=1, batches=True),
+        "get_scheduler": Schedule({"num_training_steps": 4}, optimizer=1, batches=True, warm=(_WARM_UP, 3)),
     }
 )
 """`diffusers/optimization.py` of diffusers 0.36."""

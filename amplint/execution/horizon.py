@@ -36,6 +36,7 @@ from amplint.protocol.cadence import (
     SHARED_AGAIN,
     UNITS,
     UPDATES,
+    WARM_UP,
     WHOLE_ONLY,
 )
 from amplint.protocol.events import Kind
@@ -76,6 +77,8 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
             _count(run, argument, value, made.said)
             if schedule.ends and WHOLE_ONLY in tags_of(value):
                 made.said[AMISS] = WHOLE_ONLY
+    if schedule.warm is not None:
+        _warm(run, schedule.warm[0], _argument(args, keywords, *schedule.warm), made.said)
 
 
 def created(run: Run, made: Scheduler, at: ir.Span) -> None:
@@ -151,6 +154,13 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         run.unsettled.append((bound_text(value), detail))
 
 
+def _warm(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None:
+    """Notes what a warm-up counts, where what it was computed from leaves no doubt."""
+    tags = tags_of(value)
+    if tags and not tags & {"parts", "multiplied", "samples", "shrunk", SHARED_AGAIN}:
+        run.warm.append((counted(run, argument, value), detail))
+
+
 def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
     """Notes what a horizon is a multiple of, if besides that it is but that many windows, perhaps for each process."""
     factors = value.text.split(" * ")
@@ -197,6 +207,10 @@ def settle(run: Run) -> None:
             if REPEATED in detail and any(detail is one for one in told):
                 detail[AMISS] = PER_PROCESS
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
+    for warm, detail in run.warm:
+        prepared = any(detail is one for one in run.prepared)
+        if "exact" in warm and (not prepared or warm["unit"] == EPOCHS):
+            detail[WARM_UP] = warm["unit"]
     for text, processes, detail in run.multiplied:
         prepared = any(detail is one for one in run.prepared)
         if (processes or not prepared) and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:

@@ -128,24 +128,24 @@ class Run:
     what passes in one turn of it; `lengths`: per text of what loops went through, its length; `compared`: per symbol,
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
-    steps; `early`: of those made before anything was handed to one; `multiplied`: those that are so many windows, and
-    whether for each process; `composed`: those of schedules of the program's own, with those of the numbers that
-    enter them. `annotations`: what role those of parameters name. `doubts`: the updates so far, at each condition
-    that may ask about the last one. `finite`: the tests for numbers that are not finite whose branch runs; `large`:
-    those for a norm beyond a limit. `kept`: the updates so far when a total first kept a loss. `open_scales`: of a
-    library, whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its
-    generator is to run. `taken`: the optimizer that code which is not seen has made a framework's. `passed_over`: a
-    batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a function that
-    others call, in contexts that are not seen. `per_call`: the parameters of a function that is called for each batch,
-    perhaps with another value every time. `caught`: the blocks that run in which what torch raises is caught.
-    `endless`: a loop over batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data
-    have no length. `loaded`: what loaders were made of, with what that says of its length. `branches`: those of
-    conditions that the program is in.
-    `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by that,
-    those that methods which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers
-    that code which is not seen had before the batches, and what it made of them. `takes`: how deep the calls were where
-    a `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what `iter` made of
-    something whose length is known, and how many of its elements `next` has taken.
+    steps; `early`: of those made before anything was handed to one; `warm`: what warm-ups count, with those of their
+    schedules; `multiplied`: those that are so many windows, and whether for each process; `composed`: those of
+    schedules of the program's own, with those of the numbers that enter them. `annotations`: what role those of
+    parameters name. `doubts`: the updates so far, at each condition that may ask about the last one. `finite`: the
+    tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit. `kept`: the
+    updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out. `batch_sizes`:
+    of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer that code
+    which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
+    framework's whole step. `called`: it began in a function that others call, in contexts that are not seen.
+    `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
+    `caught`: the blocks that run in which what torch raises is caught. `endless`: a loop over batches never comes to an
+    end; `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`: what loaders were made of,
+    with what that says of its length. `branches`: those of conditions that the program is in. `places`: by what an
+    object that is not seen is known by, what was put into it under which name; `touched`: by that, those that methods
+    which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers that code which is
+    not seen had before the batches, and what it made of them. `takes`: how deep the calls were where a `try` began that
+    takes from an iterator and catches its end; `handed_out`: by identity, what `iter` made of something whose length is
+    known, and how many of its elements `next` has taken.
     """
 
     program: ir.Program
@@ -206,6 +206,7 @@ class Run:
     unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     prepared: list[dict[str, str]] = field(default_factory=list)
     early: list[dict[str, str]] = field(default_factory=list)
+    warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
     multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
     composed: list[tuple[list[dict[str, str]], dict[str, str]]] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)

@@ -30,8 +30,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     found = (tags_of(left) | tags_of(right)) - {"window"}
     if found & EXACT and not _keeps(run, op, left, right, windows):
         found -= EXACT
-    if op in ("*", "/", "//"):
-        found -= {"epochs"}  # so many of them, or a part: no number of epochs any more
+    if op in ("*", "/", "//") and not _is_share(op, left, right):
+        found -= {"epochs"}  # so many of them: no number of epochs any more
     if op in ("/", "//"):
         by_size = _is_size(run, right) and not windows[1]
         if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
@@ -53,6 +53,13 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
 def _is_size(run: Run, value: Value) -> bool:
     """Whether a number is how many samples a loader puts into a batch."""
     return text_of(value) in run.batch_sizes
+
+
+def _is_share(op: str, left: Value, right: Value) -> bool:
+    """Whether a number is but a share of another one, by a literal."""
+    if op == "*":
+        return any(isinstance(value, (Fraction, float)) and not tags_of(value) for value in (left, right))
+    return type(right) is int
 
 
 def _keeps(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]) -> bool:

@@ -16,6 +16,8 @@ SHARED_AGAIN = "a rank's share, divided by the ranks"
 OF_ALL_RANKS = "what all ranks have together"
 WHOLE_ONLY = "whole batches only"
 PER_PROCESS = "updates, of which each makes a step for each process"
+WARM_UP = "the warm-up counts"
+"""In the same detail: the unit of the number of steps for which it warms up."""
 REPEATED = "a step for each process"
 """In the same detail: what steps it does so as many times as there are processes."""
 NO_CHANCE = 16
