@@ -46,8 +46,9 @@ def _texts(file: Path, above: tuple[Path, ...]) -> Iterator[str]:
     text = ""
     with suppress(OSError):
         text = file.read_text(encoding="utf-8", errors="replace")
-    if file.suffix in (".yml", ".yaml") and not _OF_CONDA.search(text):
-        return
+    if file.suffix in (".yml", ".yaml"):
+        of_conda = _OF_CONDA.search(text)
+        text = text[of_conda.end() :] if of_conda is not None else ""  # channels have names too
     yield text
     for name in _INCLUDED.findall(text) if file.suffix == ".txt" else ():
         if (other := file.parent / name) not in (file, *above):

@@ -83,10 +83,10 @@ def declared(document: Mapping[str, Any]) -> dict[str, str]:
 
 def listed(text: str) -> dict[str, str]:
     """The bounds of libraries in a list of one a line, as pip and conda read them: `torch==1.9.0  # for the driver`,
-    `  - pytorch=1.12.1=py3.8_cuda11.3`; in a setup.py each is a string. "" where a line is a name alone."""
+    `  - pytorch::pytorch=1.12.1=py3.8_cuda11.3`; in a setup.py each is a string. "" where a line is a name alone."""
     found: dict[str, str] = {}
     for line in (*text.splitlines(), *_QUOTED.findall(text)):
-        said = _REQUIREMENT.match(line.strip().removeprefix("- ").strip("\"'"))
+        said = _REQUIREMENT.match(line.strip().removeprefix("- ").strip("\"'").rpartition("::")[2])
         bounds = said[2].strip() if said is not None else ""
         if said is None or "@" in line or not bounds.startswith(_SIGNS if bounds else ""):
             continue

@@ -195,9 +195,12 @@ class Prover:
         return as_far(self.loops, self.reader.loops(after.script.text, after.filename))
 
     def _has_an_unknown_twin(self, finding: Finding) -> bool:
-        """Whether another branch of an `if` that a backward stands in does what is not understood, perhaps the same."""
+        """Whether another branch of an `if` that a backward stands in does what is not understood, or what no run comes
+        to, as the settings are: perhaps the same."""
         assert self.code is not None
         unknown = {place.row - 1 for loop in self.loops or () for place, _ in loop.not_followed}
+        backwards = {at for at, line in enumerate(self.code.text.splitlines()) if ".backward(" in line}
+        unknown |= backwards - {event.site.row - 1 for run in self._runs() for event in run}
         node = self.code.at(site_of(finding))
         return node is not None and any(unknown.intersection(rows) for rows in self.code.beside(node))
 

@@ -145,6 +145,7 @@ def test_a_document_without_a_project_declares_nothing():
         ("torch>=1.10,<3 ; python_version > '3.8'", ">=1.10,<3"),
         ("  - pytorch=1.12.1=py3.8_cuda11.3_cudnn8.3.2_0", "==1.12.1"),
         ("  - pytorch=2.4", "==2.4"),
+        ("  - pytorch::pytorch=1.12.*", "==1.12.*"),
         ('  - "torch~=2.1"', "~=2.1"),
         ("torch", ""),
         ("- pytorch  # any", ""),
@@ -193,6 +194,8 @@ def test_an_environment_may_have_any_name_and_a_list_may_include_another(tmp_pat
     (tmp_path / "own.yml").write_text("name: own\ndependencies:\n  - pytorch=2.0.1\n", encoding="utf-8")
     (tmp_path / "run.yaml").write_text("model: torch==1.0\n", encoding="utf-8")
     assert load(Overrides()).versions_of(str(tmp_path / "train.py")) == {"torch": "==2.0.1"}
+    (tmp_path / "own.yml").write_text("channels:\n  - pytorch\ndependencies:\n  - numpy\n", encoding="utf-8")
+    assert load(Overrides()).versions_of(str(tmp_path / "train.py")) == {}
     inner = tmp_path / "inner"
     (inner / "lists").mkdir(parents=True)
     (inner / "requirements.txt").write_text("-r lists/base.txt\n-r requirements.txt\n-r gone.txt\n", encoding="utf-8")

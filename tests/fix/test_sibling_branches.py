@@ -155,3 +155,40 @@ def test_gradients_are_zeroed_after_the_step_of_every_branch():
     zero = "+                     optimizer.zero_grad()"
     lines = [line for line in changed(ZEROED) if "scheduler" not in line]
     assert lines == ["-             optimizer.zero_grad()", zero, zero]
+
+
+AS_SHIPPED = """\
+import torch
+
+
+class Config:
+    fp16: bool = True
+    accum_steps: int = 4
+
+
+def train(model, loader, config):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    scaler = torch.amp.GradScaler("cuda") if config.fp16 else None
+    for i, (x, y) in enumerate(loader):
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        if scaler and config.fp16:
+            scaler.scale(loss).backward()
+            if (i + 1) % config.accum_steps == 0:
+                scaler.step(optimizer)
+                scaler.update()
+                optimizer.zero_grad()
+        else:
+            loss.backward()
+            if (i + 1) % config.accum_steps == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+
+
+train(torch.nn.Linear(3, 2), torch.utils.data.DataLoader(range(90)), Config())
+"""
+
+
+def test_a_branch_that_no_setting_of_the_file_takes_is_not_left_undivided():
+    before, after, _ = mended(AS_SHIPPED)
+    assert "missing-loss-division" in {finding.code for finding in before.findings}
+    assert after is before
