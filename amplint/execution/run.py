@@ -246,6 +246,8 @@ class Run:
                 len(event.stack),
                 (event.gate.restarts,) if event.gate is not None else None,
                 len(event.maker),
+                event.wrapper,
+                event.sync,
                 (event.region, event.forward, event.parameters) if event.kind in _OF_PRECISION else None,
             )
             for event in self.events

@@ -31,6 +31,7 @@ from amplint.fix.spellings import spellings
 from amplint.fix.stage import Stage, remainders
 from amplint.fix.totals import detach
 from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
 
 Changes = list[Change]
 _LOSS = within(words.LOSS)
@@ -241,9 +242,14 @@ def _unwrap(stage: Stage, action: Unwrap) -> Iterator[Changes]:
 
 
 def _by_model(stage: Stage, action: ByModel) -> Iterator[Changes]:
-    """`clip_grad_norm_(model.parameters(), 1.0)` as `model.clip_grad_norm_(1.0)`."""
+    """`clip_grad_norm_(model.parameters(), 1.0)` as `model.clip_grad_norm_(1.0)`, if the model has that method under
+    all settings."""
     call = stage.code.at(stage.site)
     if not isinstance(call, cst.Call) or not call.args or call.args[0].star:
+        return
+    wrappers = {event.wrapper for run in stage.runs() for event in run if event.site == stage.site}
+    named = {one.keyword.value for one in call.args if one.keyword is not None}
+    if not wrappers <= {Wrapper.SHARDED} or not named <= {"max_norm", "norm_type"}:
         return
     given = call.args[0].value
     if not isinstance(given, cst.Call) or given.args or not isinstance(given.func, cst.Attribute):
