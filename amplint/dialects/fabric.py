@@ -22,6 +22,10 @@ FABRIC = Dialect(
     remedies={
         "bypassed-framework-clip": f"call {_CLIP} instead",
         "clip-raises-on-overflow": "pass `error_if_nonfinite=False`: the scaler skips the step by itself",
+        "missing-no-sync": "run all micro-steps but the last of each window, forward and backward, in "
+        "`fabric.no_backward_sync(model, enabled=...)`",
+        "no-sync-on-boundary": "let `enabled` of `fabric.no_backward_sync` be false on the micro-step that completes "
+        "the window",
         "repeated-unscale": "let `fabric.clip_gradients(...)` unscale, once per window, where the optimizer steps",
         "scaled-gradient-norm": "use the norm that `fabric.clip_gradients(...)` returns: it unscales first, and with "
         '`max_norm=float("inf"), error_if_nonfinite=False` it clips nothing',

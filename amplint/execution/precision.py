@@ -58,6 +58,13 @@ def _kind(device: Value) -> str | None:
     return device.partition(":")[0] if isinstance(device, str) else None
 
 
+def of_parameters(run: Run, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """`MixedPrecision(param_dtype=torch.float16)`: the precision in which a sharded model runs (torch 2.13,
+    `distributed/fsdp/api.py`)."""
+    dtype = args[0] if args else keywords.get("param_dtype")
+    return Symbol(f"MixedPrecision({text_of(dtype)})", ran=dtype_of(dtype))
+
+
 def dtype_of(value: Value) -> Precision:
     """The precision that a dtype names; not known unless it is one of torch's."""
     return _DTYPES.get(value.name, Precision.UNKNOWN) if isinstance(value, Public) else Precision.UNKNOWN

@@ -346,6 +346,9 @@ _SPECIAL: dict[str, Any] = {
     "torch.multiprocessing.spawn": _spawn,
     "torch.multiprocessing.spawn.spawn": _spawn,
     **HANDS_OUT,
+    **dict.fromkeys(
+        ("torch.distributed.fsdp.MixedPrecision", "torch.distributed.fsdp.api.MixedPrecision"), precision.of_parameters
+    ),
     "collections.deque": lambda run, args, keywords, at: _gathered(run, args, keywords),
     "collections.namedtuple": lambda run, args, keywords, at: records.named_tuple(args),
     **dict.fromkeys(("dataclasses.replace", "attr.evolve", "attrs.evolve", "copy.replace"), _replaced),

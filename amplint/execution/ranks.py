@@ -18,6 +18,7 @@ from amplint.execution.contexts import Forward, NoSync
 from amplint.execution.values import Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import LOWER
 from amplint.protocol.ranks import Sync, Wrapper
 from amplint.protocol.values import with_changes
 
@@ -55,6 +56,9 @@ def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
     if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
         known = isinstance(strategy, Public)
         wrapper = Wrapper.NONE if not known else Wrapper.UNSHARDED if strategy.name.endswith("NO_SHARD") else wrapper
+    half = keywords.get("mixed_precision")
+    if isinstance(model, Symbol) and isinstance(half, Symbol) and half.ran in LOWER:
+        model = with_changes(model, ran=half.ran)
     return _as(model, wrapper)
 
 
