@@ -95,7 +95,7 @@ class Model:
 
     def length(self, window: Symbol) -> int:
         """How many micro-steps a window of unknown length has."""
-        if window.name not in self.ones:
+        if window.name not in self.ones and not any(repr(name) in window.text for name in self.ones):
             return WINDOW
         self.shortened.add(window.text)
         return 1

@@ -173,3 +173,8 @@ def test_a_default_that_hides_a_mistake_is_named(default, raised):
     text = SHIPPED.replace("DEFAULT", default)
     assert ("(with `args.accum` above 1, its default)" in told(text, "missing-loss-division")) is raised
     assert "its default" not in told(text, "clip-before-unscale")
+
+
+def test_a_default_that_is_fallen_back_to_is_named():
+    text = SHIPPED.replace("args.accum", "config.get('accum', 1)").replace("DEFAULT", "4")
+    assert "(with `config.get('accum', 1)` above 1, its default)" in told(text, "missing-loss-division")
