@@ -36,9 +36,13 @@ def whole(value: Value) -> bool:
 
 
 def sole_owner(run: Run, model: str) -> Optimizer | None:
-    """The one optimizer that holds a model's parameters; None where another one holds some of them."""
-    found = [one for one in run.optimizers.values() if model in one.models]
-    shared = any(not _apart(run, held, model) for one in run.optimizers.values() for held in one.models - {model})
+    """The one optimizer that holds a model's parameters, by itself or as a part of another one; None where there is
+    none, or another one holds some of them."""
+    known = run.optimizers.values()
+    found = [one for one in known if model in one.models]
+    found = found or [one for one in known if any(model.startswith(f"{held}.") for held in one.models)]
+    others = (one for one in known if one not in found)
+    shared = any(not _apart(run, held, model) for one in others for held in one.models)
     return found[0] if len(found) == 1 and not shared else None
 
 
