@@ -132,7 +132,8 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
     run.whole = _is_the_whole_step(run, func, entry)
     run.called = _is_called(entry.function, entry.klass, run.program)
-    run.per_call = frozenset() if entry.loops else frozenset(param.name for param in entry.function.params)
+    own = frozenset(param.name for param in entry.function.params)
+    run.per_call, run.given = frozenset() if entry.loops else own, run.given | own
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
     known = set(run.optimizers)
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
@@ -253,6 +254,7 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     klass = _concrete(scope, klass, entry)
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
+    run.given = frozenset(names)
     instance = objects.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
     if isinstance(instance, Instance):
         set_up(run, instance, entry.function.at)

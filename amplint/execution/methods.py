@@ -304,10 +304,10 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         at,
         scaler=loss.scaler,
         weight=None if loss.factors or loss.summed or run.hooked else loss.weight,
-        scaled=loss.scaler is not None,
+        scaled=loss.scaler is not None or trail.perhaps,
         factors=loss.factors,
         detail=detail,
-        forward=precision.of_backward(run, trail.forward, loss.scaler is not None),
+        forward=precision.of_backward(run, trail.forward, loss.scaler is not None or trail.perhaps),
         reach=reach.asked(run, penalties.told(run, trail.reach)),
         **ranks.backward(run, at),
     )

@@ -21,6 +21,7 @@ from amplint.execution.values import (
     Optimizer,
     Origin,
     Public,
+    Scaler,
     Scheduler,
     Symbol,
     Value,
@@ -42,6 +43,8 @@ def put(run: Run, owner: Value, key: Value, value: Value) -> None:
     text = _known_by(owner)
     if text is None:
         return
+    if isinstance(value, Scaler):
+        run.holders.add(text)
     name = _name(key)
     kept = run.places.setdefault(text, {})
     for other in [other for other in kept if name is None or _may_be(other, name)]:

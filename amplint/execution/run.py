@@ -138,14 +138,16 @@ class Run:
     which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
     framework's whole step. `called`: it began in a function that others call, in contexts that are not seen.
     `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
-    `caught`: the blocks that run in which what torch raises is caught. `endless`: a loop over batches never comes to an
-    end; `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`: what loaders were made of,
-    with what that says of its length. `branches`: those of conditions that the program is in. `places`: by what an
-    object that is not seen is known by, what was put into it under which name; `touched`: by that, those that methods
-    which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers that code which is
-    not seen had before the batches, and what it made of them. `takes`: how deep the calls were where a `try` began that
-    takes from an iterator and catches its end; `handed_out`: by identity, what `iter` made of something whose length is
-    known, and how many of its elements `next` has taken.
+    `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects that are not
+    seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises is caught.
+    `endless`: a loop over batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data
+    have no length. `loaded`: what loaders were made of, with what that says of its length. `branches`: those of
+    conditions that the program is in. `places`: by what an object that is not seen is known by, what was put into it
+    under which name; `touched`: by that, those that methods which are not seen were called on amid the batches;
+    `remade`: by that, the optimizers and scalers that code which is not seen had before the batches, and what it made
+    of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
+    `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
+    has taken.
     """
 
     program: ir.Program
@@ -197,6 +199,8 @@ class Run:
     whole: bool = False
     called: bool = False
     per_call: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    holders: set[str] = field(default_factory=set)
     caught: int = 0
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])

@@ -27,6 +27,7 @@ from amplint.execution import (
     questions,
     ranks,
     restored,
+    scales,
     tails,
     totals,
     touched,
@@ -114,7 +115,7 @@ def _as_loss(run: Run, value: Value, name: str) -> Value:
     unread = isinstance(value, Symbol) and not (value.forward or value.governed or value.origin is Origin.RUN)
     if name not in run.program.losses or not unread or "number" in value.tags or _is_handed_in(value):
         return value
-    return Loss(None, raw=True, trail=Trail(reach=value.reach))
+    return Loss(None, raw=True, trail=Trail(reach=value.reach, perhaps=scales.scaled(run, value)))
 
 
 def _is_handed_in(value: Value) -> bool:

@@ -21,6 +21,7 @@ from amplint.execution import (
     ranks,
     reach,
     roles,
+    scales,
     tensors,
     unseen,
 )
@@ -54,7 +55,6 @@ _CRITERION, _CRITERION_NAMED = ending(words.CRITERION), within(words.CRITERION_I
 _VERBS = frozenset(words.VERBS.split())
 _MAKING = frozenset(words.MAKING.split())
 _MAY_CLIP = within(words.CLIPPING)
-_SCALED = within(words.SCALED)
 
 
 def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> Value:
@@ -179,18 +179,12 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
     run.loop_gate = None
-    scaled = _scaled(symbol)
+    scaled = scales.scaled(run, symbol)
     forward = precision.of_backward(run, symbol.ran, scaled)
     through = reach.asked(run, symbol.reach)
     detail = {"whole": "yes"} if symbol.forward else {}
     run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, detail=detail, **ranks.backward(run, at))
     return Symbol("None")
-
-
-def _scaled(symbol: Symbol) -> bool | None:
-    """A symbol called scaled may have been scaled anywhere, one that no call in the run has made where it comes from:
-    an argument, its attributes and elements. Another one was not."""
-    return False if "(" in symbol.text and not _SCALED(symbol.text) else None
 
 
 def is_criterion(name: str) -> bool:

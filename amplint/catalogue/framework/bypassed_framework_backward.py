@@ -58,6 +58,9 @@ Hand the loss to the framework: `accelerator.backward(loss)`, `engine.backward(l
 `fabric.backward(loss)`, and with Apex `with amp.scale_loss(loss, optimizer) as scaled: scaled.backward()`. Do not
 divide or scale by hand as well.
 
+It is a warning where the settings that decide about it are made elsewhere (by `accelerate launch`, or by whoever hands
+the Accelerator over), and nothing is said where there is no window, and the precision is known to need no scale.
+
 ## Fix
 
 Safe: calls the framework's backward. It back-propagates the same loss, and does what the framework's step counts on
@@ -81,6 +84,7 @@ RULE = Rule(
     advice="call `{backward}` instead",
     when=(Condition(STEPS, micro_steps=at_least(1), also=bypassed(Kind.BACKWARD, "backward")),),
     find=backward_in_a_loop,
+    milder=lambda moment: "unsure" in moment.event.detail,
     words=lost_words,
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the framework steps here"),),
