@@ -63,13 +63,13 @@ def scale_in_doubt(moment: Moment) -> bool:
 
 
 def hardly_felt(moment: Moment) -> bool:
-    """Whether the optimizer is known not to feel a constant factor: an adaptive one, no clip, no coupled decay."""
+    """Whether the optimizer is known not to feel a constant factor: it is adaptive, or its rate divided instead."""
     algorithm = moment.ledger.algorithm
     if _clipped(moment) or algorithm is None:
         return False
     created = moment.last.get(Kind.CREATE)
-    coupled = created is not None and created.detail.get("decays") == "yes"
-    return algorithm in _DECOUPLED or (algorithm in _ADAPTIVE and not coupled)
+    said = created.detail if created is not None else {}
+    return algorithm in _DECOUPLED or "slower" in said or (algorithm in _ADAPTIVE and said.get("decays") != "yes")
 
 
 def _clipped(moment: Moment) -> bool:
@@ -86,7 +86,8 @@ def window_words(moment: Moment) -> dict[str, str]:
     if hardly_felt(moment):
         engine = moment.event.detail.get("clips") == "perhaps"
         unless = "unless the engine clips" if engine else "as long as nothing is clipped or decayed with the gradient"
-        consequence = f" ({moment.ledger.algorithm} hides it {unless})"
+        hider = moment.last[Kind.CREATE].detail.get("slower", moment.ledger.algorithm)
+        consequence = f" ({hider} hides it {unless})"
     return {"n": length, "times": _measured_sum(moment) or length, "consequence": consequence}
 
 

@@ -29,4 +29,5 @@ def hides(name: str) -> bool:
 
     What is called `clip` and no more may clip anything. `on_train_batch_end` tells listeners of a part of the step.
     """
-    return words.words(name)[:1] != ("on",) and (_HIDES(name) or name in ("clip", "clip_")) and not _READS(name)
+    changes = _HIDES(name) or name in ("clip", "clip_") or (_OF_GRADIENTS(name) and _ACTS(name) and not _ASIDE(name))
+    return words.words(name)[:1] != ("on",) and changes and not _READS(name)

@@ -153,6 +153,8 @@ _GLUED: Mapping[str, tuple[str, ...]] = {
     "ganloss": ("gan", "loss"),
     "totalloss": ("total", "loss"),
     "zerograd": ("zero", "grad"),
+    "cleargrad": ("clear", "grad"),
+    "cleargrads": ("clear", "grads"),
     "allreduce": ("all", "reduce"),
     "allgather": ("all", "gather"),
     "lrscheduler": ("lr", "scheduler"),

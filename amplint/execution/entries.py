@@ -16,7 +16,7 @@ from amplint.execution.run import Cut, Model, Run
 from amplint.execution.scopes import Scope
 from amplint.execution.set_up import set_up
 from amplint.execution.statements import execute
-from amplint.execution.values import Class, Function, Instance, Method, Optimizer, Symbol, Value
+from amplint.execution.values import Class, Function, Instance, Method, Optimizer, Scaler, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.values import with_changes
@@ -135,13 +135,16 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     own = frozenset(param.name for param in entry.function.params)
     run.per_call, run.given = frozenset() if entry.loops else own, run.given | own
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
-    known = set(run.optimizers)
+    known, left = set(run.optimizers), list[Scaler]()
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
         _forget(run, known)
         if not entry.complete and not run.whole:
             run.emit(Kind.OPAQUE, entry.function.at)
         for optimizer in _left_to_callers(run) if not entry.loops and not run.whole else ():
             run.emit(Kind.OPAQUE, entry.function.at, optimizer)
+        left = left or (_updated_by_callers(run) if not entry.loops and not run.whole else [])
+        for scaler in left:
+            run.emit(Kind.UPDATE, entry.function.at, scaler=scaler)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
         run.in_batches += not entry.loops
         calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
@@ -163,6 +166,14 @@ def _left_to_callers(run: Run) -> list[Optimizer]:
     stepped = {event.optimizer for event in run.events if event.kind in STEPS}
     left = stepped - zeroed - made if zeroed and None not in zeroed else set()
     return [found for name, found in run.optimizers.items() if name in left]
+
+
+def _updated_by_callers(run: Run) -> list[Scaler]:
+    """The scalers that are handed in and step, and that nothing here updates: whoever calls does, once for all."""
+    done = {event.scaler for event in run.events if event.kind in (Kind.UPDATE, Kind.SCALER_CREATED)}
+    steps = {event.scaler for event in run.events if event.kind is Kind.SCALER_STEP} - done
+    handed = [value for value in run.objects.values() if isinstance(value, Scaler)]
+    return [scaler for scaler in handed if scaler.key in steps]
 
 
 def _is_the_whole_step(run: Run, func: Value, entry: Entry) -> bool:

@@ -33,7 +33,7 @@ from amplint.execution import (
 from amplint.execution.averages import Averaged
 from amplint.execution.batches import HANDS_OUT
 from amplint.execution.contexts import Partial, Region
-from amplint.execution.counting import OF_SCALE
+from amplint.execution.counting import OF_SCALE, tags_of
 from amplint.execution.counts import Count, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.records import Latest
@@ -234,7 +234,8 @@ def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: 
     run.optimizers[made.key] = made
     mode = next((keywords[name] for name in _MODES if name in keywords), short in _FUSED)
     coupled = keywords.get("weight_decay", 0) != 0 and mode is not True
-    run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "yes" if coupled else "no"})
+    slower = {"slower": "the rate, which is divided,"} if "divided" in tags_of(keywords.get("lr")) else {}
+    run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "yes" if coupled else "no"} | slower)
     return made
 
 
