@@ -31,7 +31,7 @@ _OF_MODEL = frozenset(
     require_backward_grad_sync""".split()
 )
 NO_FORWARD = _OF_MODEL - {"forward"}
-_COMPUTES = within(words.LOSS, "logits forward train_step training_step")
+_COMPUTES = within(words.LOSS, "logits forward train_step training_step encode encoder decode decoder embed predict")
 """Methods, besides the call itself, that run a model for its loss."""
 
 _SWITCH = "require_backward_grad_sync"
@@ -136,7 +136,7 @@ def backward(run: Run, at: ir.Span) -> dict[str, Any]:
     every = [forward for forward in run.ranks.forwards if forward.tick == run.tick]
     found = [forward for forward in every if forward.wrapper is not Wrapper.INSIDE]
     if every and not found:
-        if "reduces" not in run.program.ranks:
+        if "reduces" not in run.program.ranks and not _is_anothers(run, every[-1].model):
             run.emit(Kind.BYPASS, every[-1].at)
         return {"wrapper": Wrapper.INSIDE}
     wrappers = {forward.wrapper for forward in found}
@@ -144,6 +144,15 @@ def backward(run: Run, at: ir.Span) -> dict[str, Any]:
         return {}
     syncs = {_sync(run, forward) for forward in found}
     return {"wrapper": wrappers.pop(), "sync": syncs.pop() if len(syncs) == 1 else Sync.UNKNOWN}
+
+
+def _is_anothers(run: Run, model: str) -> bool:
+    """Whether all optimizers are known to hold the parameters of other models: this one is not trained."""
+    held = [found.models for found in run.optimizers.values() if found.algorithm is not None]
+    name = model.partition(".module")[0]
+    return (
+        bool(held) and all(held) and not any(one.partition(".module")[0] == name for models in held for one in models)
+    )
 
 
 def _sync(run: Run, forward: Forward) -> Sync:
