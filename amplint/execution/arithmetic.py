@@ -66,6 +66,13 @@ def running(run: Run, counter: Symbol) -> Value:
     return Count(run.tick + counter.offset, _ASSUMED) if counter.offset else run.tick
 
 
+def asked(value: Value) -> Value:
+    """What a value is as a test: of a remainder, whether its window still has micro-steps to come."""
+    if not isinstance(value, Remainder):
+        return value
+    return Gated(bool(value), value.length, None, value.restarts, value.assumed, value.counter)
+
+
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
     from amplint.execution import weights

@@ -19,7 +19,6 @@ from amplint.execution import (
     tables,
     touched,
 )
-from amplint.execution.counts import Remainder
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import MAX_ITERATIONS, Cut, Run
 from amplint.execution.scopes import Scope
@@ -151,7 +150,7 @@ def _logic(run: Run, scope: Scope, node: ir.Logic) -> Value:
     unknown: list[Value] = []
     value: Value = node.op == "and"
     for part in node.parts:
-        value = evaluate(run, scope, part)
+        value = arithmetic.asked(evaluate(run, scope, part))
         gated = value if isinstance(value, Gated) else gated
         if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
             unknown.append(value)
@@ -195,17 +194,16 @@ def _keep(gated: Gated | None, value: Value) -> Value:
 
 
 def _negated(run: Run, value: Value) -> Value:
+    value = arithmetic.asked(value)
     if isinstance(value, Gated):
         return with_changes(value, value=not value.value)
-    if isinstance(value, Remainder):
-        return Gated(not value, value.length, None, value.restarts, value.assumed, value.counter)
     if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
         return Condition("not", (value,))
     return not arithmetic.truth(run, value)
 
 
 def _choice(run: Run, scope: Scope, node: ir.Choice) -> Value:
-    test = evaluate(run, scope, node.test)
+    test = arithmetic.asked(evaluate(run, scope, node.test))
     with calls.gate(run, test, node.at):
         return evaluate(run, scope, node.yes if arithmetic.truth(run, test) else node.no)
 

@@ -223,7 +223,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
 
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
-    test = evaluate(run, scope, node.test)
+    test = arithmetic.asked(evaluate(run, scope, node.test))
     test = touched.current(run, test) if node.gates else test
     if tails.rules_out(run, node, test):
         run.model.learn_no_tail()

@@ -30,7 +30,6 @@ OF_A_STYLE = {  # what one way to spell the loop keeps from being noticed
     "generator: drop step": "a generator may do anything with what it hands out",
     "twins: drop step": "the other branch steps",
     "function: drop schedule": "whoever passed the scheduler in may step it",
-    "class: drop schedule": "whoever holds the object may step its scheduler",
     "twins: drop schedule": "whoever passed the scheduler in may step it",
 }
 ALIKE = ("script", "function", "class")  # what the rules say is the same in these to the letter

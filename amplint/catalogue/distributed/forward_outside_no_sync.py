@@ -22,6 +22,7 @@ def train(net, loader, accum_steps):
     model = DistributedDataParallel(net)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    assert len(loader) % accum_steps == 0
     for i, (x, y) in enumerate(loader):
         loss = criterion(model(x), y) / accum_steps
         if (i + 1) % accum_steps:
@@ -43,6 +44,7 @@ def train(net, loader, accum_steps):
     model = DistributedDataParallel(net)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    assert len(loader) % accum_steps == 0
     for i, (x, y) in enumerate(loader):
         if (i + 1) % accum_steps:
             with model.no_sync():
