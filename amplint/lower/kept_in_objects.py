@@ -10,12 +10,15 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import children, last, reaches, reads, walk
 from amplint.lower.usage import Usage, deeds_of, usage_of
 from amplint.source.configured import configured
 
 Body = tuple[ir.Stmt, ...]
+_OTHERS = within("hook hooks callback callbacks listener listeners observer observers")
 _BASES = frozenset({"object", "Module", "ABC", "Generic", "Protocol"})
 _BY_NAME = frozenset({"getattr", "setattr", "vars", "attrgetter", "__dict__", "__getattr__", "__getattribute__"})
 
@@ -76,14 +79,16 @@ class _Place:
                 return None
             if isinstance(node, (ir.Name, ir.Attr)) and node.name in _BY_NAME:
                 return None
-            if isinstance(node, ir.Call) and not foreign and _hands_itself_on(node, defined):
-                return None
+            if not foreign and (_is_self(node) or isinstance(node, ir.Yield) or _asks_others(node)):
+                return None  # the object itself gets away, or others have their turn
             if isinstance(node, ir.Attr) and node.name == self.name and not (foreign and _is_self(node.owner)):
                 return None
             if isinstance(node, ir.Attr) and self._is(node.owner) and not foreign:
                 found.add(node.name)
                 continue
             parts = children(node)
+            if isinstance(node, ir.Attr) or (isinstance(node, ir.Call) and _is_seen(node, defined)):
+                parts = [part for part in parts if not _is_self(part)]
             if isinstance(node, ir.Assign) and self._is(node.target):
                 parts = [node.value]
             elif isinstance(node, (ir.Compare, ir.If)) and not foreign:
@@ -99,11 +104,15 @@ class _Place:
         return bool(configured(self.path, {"reached": rf"(?<!\bself)\.{self.name}\b"}))
 
 
-def _hands_itself_on(call: ir.Call, defined: set[str]) -> bool:
-    """Whether a call is given the object itself, and is not seen."""
-    given = any(map(_is_self, (*call.args, *call.starred, *dict(call.keywords).values())))
+def _asks_others(node: object) -> bool:
+    """Whether code is called that whoever made the object has handed in: a hook, a callback."""
+    return isinstance(node, (ir.Name, ir.Attr)) and (_OTHERS(node.name) or words.words(node.name)[:1] == ("on",))
+
+
+def _is_seen(call: ir.Call, defined: set[str]) -> bool:
+    """Whether what is called is of the module, or of Python itself."""
     name = last(call.func)
-    return given and name not in defined and not hasattr(builtins, name)
+    return name in defined or hasattr(builtins, name)
 
 
 def _trains(body: Body, klass: ir.Class) -> bool:
