@@ -15,6 +15,8 @@ _WINDOW_NAME = re.compile(
 )
 _EPOCHS_NAME = re.compile(r"(?i)^(?!\w*(per|step|iter|batch))\w*epochs?$")
 _EPOCHS = frozenset({"epochs"})
+TOLD = "was told the window"
+"""The tag of what code that is not seen has made of the length of a window, by which it may divide; it is no number."""
 OF_SCALE = frozenset({"scale"})
 """The tag of a scaler's scale, and of what was computed from it."""
 
@@ -50,4 +52,5 @@ def tags_of(value: Value) -> frozenset[str]:
     """What a number counts; a symbol that nothing else is known of may say so by its name, if it has one."""
     if isinstance(value, Symbol) and not value.tags and " " not in value.text and names_epochs(value.text):
         return _EPOCHS
-    return value.tags if isinstance(value, (Symbol, Length, Count, Quotient)) else frozenset()
+    tags = value.tags if isinstance(value, (Symbol, Length, Count, Quotient)) else frozenset[str]()
+    return tags - {TOLD} if TOLD in tags else tags

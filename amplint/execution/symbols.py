@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from amplint.dialects import vocabulary as words
@@ -26,6 +27,7 @@ from amplint.execution import (
     unseen,
 )
 from amplint.execution.contexts import NoSync
+from amplint.execution.counting import TOLD
 from amplint.execution.counts import Length
 from amplint.execution.endless import says_endless
 from amplint.execution.run import WINDOW, Run
@@ -207,7 +209,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if losses and unseen.keeps_loss(run, func.name, values):
         return with_changes(losses[0], attached=False)
     if is_criterion(func.name):
-        divides = losses or any(arithmetic.window_of(run, value) or isinstance(value, Length) for value in values)
+        divides = losses or TOLD in func.tags or _hold_window(run, values)
         if not args and not keywords:
             return Symbol(func.text + "()", Origin.OPAQUE)
         trail = precision.trail_of(run, [*args, *keywords.values()])
@@ -228,8 +230,15 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     optimizers = [value for value in values if roles.is_an_optimizer(run, value)]
     parts = optimizers or [value for value in values if isinstance(value, Scaler)]
     given = parts[0] if len(parts) == 1 and not run.program.libraries else None  # what wraps which is theirs
-    made = Symbol(text, origin, governed=func.governed, ran=ran, half=func.half, reach=through, given=given)
+    told = frozenset({TOLD}) if not run.in_batches and _hold_window(run, values) else frozenset[str]()
+    governed = func.governed
+    made = Symbol(text, origin, governed=governed, tags=told, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
+
+
+def _hold_window(run: Run, values: Iterable[Value]) -> bool:
+    """Whether the length of a window is among some values."""
+    return any(arithmetic.window_of(run, value) or isinstance(value, Length) for value in values)
 
 
 def _may_count(run: Run, value: Value) -> bool:
