@@ -6,7 +6,7 @@ from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live
 from amplint.dialects.lightning import LOST
 
-_CLIP = "`fabric.clip_gradients(model, optimizer, max_norm=max_norm, error_if_nonfinite=False)`"
+_CLIP = "`fabric.clip_gradients(model, optimizer, max_norm=..., error_if_nonfinite=False)`"
 
 FABRIC = Dialect(
     name="fabric",

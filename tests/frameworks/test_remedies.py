@@ -451,7 +451,7 @@ FABRIC = {
         "fabric_loop",
         ((CAREFUL, "nn.utils.clip_grad_norm_(model.parameters(), 1.0)"),),
         "bypassed-framework-clip",
-        "call `fabric.clip_gradients(model, optimizer, max_norm=max_norm, error_if_nonfinite=False)` instead",
+        "call `fabric.clip_gradients(model, optimizer, max_norm=..., error_if_nonfinite=False)` instead",
         (("nn.utils.clip_grad_norm_(model.parameters(), 1.0)", CAREFUL),),
         OVERFLOWS,
     ),
