@@ -68,7 +68,9 @@ def lost_words(moment: Moment) -> dict[str, str]:
 def clip_words(moment: Moment) -> dict[str, str]:
     """What torch's clip misses."""
     part = "where parameters are sharded the norm is that of a part"
-    return {"missed": part if without_scale(moment) else f"a loss scale, where there is one, is still in them, and {part}"}
+    return {
+        "missed": part if without_scale(moment) else f"a loss scale, where there is one, is still in them, and {part}"
+    }
 
 
 _LOST = "neither divided by the window nor multiplied by the loss scale that the step takes out"
