@@ -89,7 +89,7 @@ def played_file(filename: str, taught: Teaching, tail: int = 1) -> Played | None
 
 def program(filename: str, text: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
     """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
-    made = program_of(filename, body, surroundings_of(filename, body, taught), neighbours_of(filename, body))
+    made = program_of(filename, body, surroundings_of(filename, text, body, taught), neighbours_of(filename, body))
     return replace(made, ignored=cache(partial(ignored_targets, filename, text)))
 
 

@@ -50,8 +50,11 @@ LIGHTNING = Dialect(
     loops=dict.fromkeys(_MODULES, _AUTOMATIC),
     words=frozenset({".manual_backward", "def training_step(", "def configure_optimizers("}),
     settings={
-        "16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)""",
+        "16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)"""
+        r"""|\bMixedPrecision\(\s*["']16-mixed""",
         "another precision": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bprecision\s*=\s*["']?(bf16|16-true|32|64)""",
+        "a precision from elsewhere": r"""\bTrainer\((?:[^()]|\([^()]*\))*?(\bprecision\s*=\s*[A-Za-z_]|\*\*)"""
+        r"""|--precision\b|\bTrainer\.from_argparse_args\(|\bLightningCLI\(|\b_target_["']?\s*:\s*\S*\bTrainer\b""",
         "one device": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bdevices\s*=\s*(1\b|["']1["']|\[\s*\d+\s*\])""",
         "several devices": r"""\bdevices["']?\s*[:=]\s*["']?(auto|-1|[2-9]|1\d)|\bstrategy["']?\s*[:=]\s*["']?\w""",
     },

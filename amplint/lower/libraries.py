@@ -22,7 +22,7 @@ _TORCHES = frozenset({"__init__", ".__init__", ".step", ".zero_grad", ".backward
 _FOLDER = Path(dialects.__file__).parent
 
 
-def surroundings_of(path: str, body: tuple[ir.Stmt, ...], taught: Sequence[Dialect] = ()) -> Surroundings:
+def surroundings_of(path: str, text: str, body: tuple[ir.Stmt, ...], taught: Sequence[Dialect] = ()) -> Surroundings:
     """The libraries that a module imports, or whose objects it names; `taught`: those of a configuration, first."""
     told = [*taught, *(dialect for dialect in dialects.DIALECTS if dialect.behaviour)]
     packages = {name.partition(".")[0] for name in _imported(body)}
@@ -38,7 +38,7 @@ def surroundings_of(path: str, body: tuple[ir.Stmt, ...], taught: Sequence[Diale
         or shaped.get(dialect.name)
     ]
     objects |= {name for dialect in used for name, klass in dialect.adopts.items() if _calls(dialect, klass)} & names
-    set_so = {dialect.name: _settings(path, dialect, names) for dialect in used}
+    set_so = {dialect.name: _settings(path, text, dialect, names) for dialect in used}
     return _together(
         [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in used], objects
     )
@@ -51,11 +51,11 @@ def _calls(dialect: Dialect, klass: str) -> bool:
     return made is not None and any(getattr(child, "name", "") == "__call__" for child in made.body)
 
 
-def _settings(path: str, dialect: Dialect, names: set[str]) -> frozenset[str]:
+def _settings(path: str, text: str, dialect: Dialect, names: set[str]) -> frozenset[str]:
     """Those settings of a framework that the project of a file makes, if the file is one that they matter to."""
     said = (word.removeprefix("def ").strip(".(") for word in dialect.words)
     matters = dialect.settings and any(word in names for word in said)
-    return configured(path, dialect.settings) if matters else frozenset()
+    return configured(path, dialect.settings, text) if matters else frozenset()
 
 
 def _says(dialect: Dialect, names: set[str]) -> bool:

@@ -21,10 +21,13 @@ MAX_FILES = 300
 MAX_BYTES = 100_000
 
 
-def configured(path: str, settings: Mapping[str, str]) -> frozenset[str]:
-    """Which settings are made in the project of a file; `settings` are regular expressions by name."""
+def configured(path: str, settings: Mapping[str, str], text: str = "") -> frozenset[str]:
+    """Which settings are made in the project of a file; `settings` are regular expressions by name.
+
+    `text` is the file itself, which need not be saved."""
     patterns = {name: re.compile(pattern.encode()) for name, pattern in settings.items()}
-    found: set[str] = set()
+    written = text.encode(errors="replace")
+    found = {name for name, pattern in patterns.items() if pattern.search(written)}
     for number, file in enumerate(_files(path)):
         if number >= MAX_FILES or len(found) == len(patterns):
             break

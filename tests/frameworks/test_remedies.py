@@ -342,7 +342,7 @@ LIGHTNING = {
         ((LOSS, '        with torch.autocast("cpu", dtype=torch.bfloat16):\n' + indented(LOSS)),),
         "scaler-with-bfloat16",
         'give the Trainer `precision="bf16-mixed"`',
-        (("plugins=PLUGINS", 'precision="bf16-mixed"'),),
+        (("plugins=PLUGINS", 'precision="bf16-mixed"'), tuple(reversed(IN_LIGHTNING[0]))),
         IN_LIGHTNING,
     ),
     "own scaler scales": Slip(

@@ -30,8 +30,15 @@ SCALED = {
     "conf.toml": 'precision = "16"\n',
     "settings.json": '{"trainer": {"precision": 16}}',
 }
-NOT_SCALED = {
+FROM_ELSEWHERE = {
     "train.py": "import lightning.pytorch as pl\n\npl.Trainer(devices=1, **options)\n",
+    "run.py": "import lightning as L\n\nL.Trainer(devices=1, precision=args.precision)\n",
+    "old.py": "trainer = Trainer.from_argparse_args(args)\n",
+    "cli.py": "from lightning.pytorch.cli import LightningCLI\n\nLightningCLI()\n",
+    "configs/trainer/default.yaml": "_target_: lightning.pytorch.Trainer\naccelerator: gpu\n",
+}
+NOT_SCALED = {
+    "train.py": "import lightning.pytorch as pl\n\npl.Trainer(devices=1)\n",
     "configs/trainer/gpu.yaml": "precision: 32\ndecimal_precision: 16\n",
     "notes/gpu.yaml": "precision: 16-mixed\n",
     "defaults.ini": "precision = 16-true\n",
@@ -58,15 +65,15 @@ def test_a_clip_before_lightning_unscales_is_an_error_where_the_project_scales(t
     assert told == [("clip-before-unscale", Severity.ERROR)]
 
 
-@pytest.mark.parametrize("name", NOT_SCALED)
-def test_it_is_a_warning_where_nothing_says_that_it_does(tmp_path, monkeypatch, name):
-    told = severities(tmp_path, monkeypatch, name, NOT_SCALED[name])
+@pytest.mark.parametrize("name", FROM_ELSEWHERE)
+def test_it_is_a_warning_where_a_trainer_is_given_a_precision_that_is_not_known(tmp_path, monkeypatch, name):
+    told = severities(tmp_path, monkeypatch, name, FROM_ELSEWHERE[name])
     assert told == [("clip-before-unscale", Severity.WARNING)]
 
 
-@pytest.mark.parametrize("name", ELSE)
-def test_nothing_is_said_where_the_trainer_is_given_another_precision(tmp_path, monkeypatch, name):
-    assert severities(tmp_path, monkeypatch, name, ELSE[name]) == []
+@pytest.mark.parametrize(("name", "text"), [*NOT_SCALED.items(), *ELSE.items()])
+def test_nothing_is_said_where_the_trainer_keeps_its_precision_or_is_given_another(tmp_path, monkeypatch, name, text):
+    assert severities(tmp_path, monkeypatch, name, text) == []
 
 
 def test_it_is_an_error_where_one_of_two_trainers_scales(tmp_path, monkeypatch):
@@ -78,8 +85,8 @@ def test_what_lies_above_the_project_says_nothing(tmp_path, monkeypatch):
     (tmp_path / "defaults.ini").write_text(SCALED["defaults.ini"])
     inside = tmp_path / "project"
     inside.mkdir()
-    told = severities(inside, monkeypatch, "setup.py", "")
-    assert told == [("clip-before-unscale", Severity.WARNING)]
+    assert severities(inside, monkeypatch, "setup.py", "") == []
+    assert severities(inside, monkeypatch, "train.py", SCALED["train.py"]) == [("clip-before-unscale", Severity.ERROR)]
 
 
 RAW = """\
