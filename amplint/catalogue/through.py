@@ -130,6 +130,11 @@ def perhaps_scaled(moment: Moment) -> bool:
     return backward is not None and "perhaps" in backward.detail
 
 
+def may_carry_none(moment: Moment) -> bool:
+    """Whether the gradients carry no loss scale, or one that only a setting made elsewhere asks for."""
+    return without_scale(moment) or perhaps_scaled(moment)
+
+
 def checked_elsewhere(moment: Moment) -> bool:
     """Whether the framework's step takes the loss scale out and leaves it to its clip to look for an overflow."""
     return "checks" in moment.event.detail

@@ -21,6 +21,7 @@ ACCELERATE = Dialect(
         "accelerate.utils.DeepSpeedPlugin": "DeepSpeedPlugin",
     },
     adopts={"accelerator": "Accelerator"},
+    settings={"fp16": r"""\bmixed_precision["']?\s*(=|:|\s)\s*["']?fp16\b"""},
     spelling={
         "backward": "accelerator.backward(loss)",
         "clip": "accelerator.clip_grad_norm_(...)",

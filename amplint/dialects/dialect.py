@@ -103,9 +103,10 @@ class Dialect:
     `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the framework's
     name somewhere; `called`: a part of the name and keywords of a call that objects of classes like it are known by.
     `needs`: names of which a module that imports one of its packages says at least one where it is used so.
-    `settings`: what is set elsewhere in a project, and the regular expression of the line that does;
-    for files that hold one of its `words`. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
-    advice. `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
+    `settings`: what is set elsewhere in a project, and the regular expression of the line that does, for files that
+    hold one of its `words`, if it has any. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
+    advice.
+    `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
     that touch no gradient.
     `sentences`: how an event of certain objects is written, and read. `remedies`: per rule, what to do about it where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live
-from amplint.dialects.lightning import LOST
+from amplint.dialects.lightning import LOST, SCALES
 
 _CLIP = "`fabric.clip_gradients(model, optimizer, max_norm=..., error_if_nonfinite=False)`"
 
@@ -18,6 +18,7 @@ FABRIC = Dialect(
         "lightning_fabric.Fabric": "Fabric",
     },
     adopts={"fabric": "Fabric"},
+    settings={"16-mixed": SCALES},
     spelling={"backward": "fabric.backward(loss)", "clip": "fabric.clip_gradients(...)", "lost": LOST},
     remedies={
         "bypassed-framework-clip": f"call {_CLIP} instead",

@@ -43,6 +43,12 @@ _AUTOMATIC = Loop(
 per epoch unless its dictionary says `"interval": "step"` (`core/optimizer.py`, `_get_default_scheduler_config`).
 In manual optimization none is: `_update_learning_rates` of `training_epoch_loop.py` returns at once."""
 
+SCALES = (
+    r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)"""
+    r"""|\bMixedPrecision\(\s*["']16-mixed"""
+)
+"""A line that asks for float16 with a scaler."""
+
 LIGHTNING = Dialect(
     name="lightning",
     behaviour="lightning.behaviour",
@@ -50,8 +56,7 @@ LIGHTNING = Dialect(
     loops=dict.fromkeys(_MODULES, _AUTOMATIC),
     words=frozenset({".manual_backward", "def training_step(", "def configure_optimizers("}),
     settings={
-        "16-mixed": r"""\bprecision["']?\s*[:=]\s*["']?16(-mixed)?["']?\s*([,)}#\r\n]|$)"""
-        r"""|\bMixedPrecision\(\s*["']16-mixed""",
+        "16-mixed": SCALES,
         "another precision": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bprecision\s*=\s*["']?(bf16|16-true|32|64)""",
         "a precision from elsewhere": r"""\bTrainer\((?:[^()]|\([^()]*\))*?(\bprecision\s*=\s*[A-Za-z_]|\*\*)"""
         r"""|--precision\b|\bTrainer\.from_argparse_args\(|\bLightningCLI\(|\b_target_["']?\s*:\s*\S*\bTrainer\b""",

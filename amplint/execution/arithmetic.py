@@ -277,7 +277,7 @@ def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     if isinstance(right, dict):
         right = list(right)
     if isinstance(right, (list, tuple)) and all(isinstance(item, (*_PLAIN, *NUMBER)) for item in right):
-        if isinstance(left, (str, *NUMBER)):
+        if left is None or isinstance(left, (str, *NUMBER)):
             return (left in right) is (node.op == "in")
         either = Condition("or", tuple(Condition("==", (left, item)) for item in right))
         return either if node.op == "in" else Condition("not", (either,))

@@ -53,8 +53,8 @@ def _calls(dialect: Dialect, klass: str) -> bool:
 
 def _settings(path: str, text: str, dialect: Dialect, names: set[str]) -> frozenset[str]:
     """Those settings of a framework that the project of a file makes, if the file is one that they matter to."""
-    said = (word.removeprefix("def ").strip(".(") for word in dialect.words)
-    matters = dialect.settings and any(word in names for word in said)
+    said = [word.removeprefix("def ").strip(".(") for word in dialect.words]
+    matters = dialect.settings and (not said or any(word in names for word in said))
     return configured(path, dialect.settings, text) if matters else frozenset()
 
 

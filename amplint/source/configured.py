@@ -14,7 +14,7 @@ from amplint.source.asked import stamp
 from amplint.source.neighbours import LEVELS, begins
 from amplint.source.reading import Unreadable, read
 
-_SUFFIXES = (".cfg", ".ini", ".json", ".py", ".toml", ".yaml", ".yml")
+_SUFFIXES = (".cfg", ".ini", ".json", ".py", ".sh", ".toml", ".yaml", ".yml")
 _FOLDER = re.compile(r"(?i)^(conf(ig(uration)?s?)?|cfgs?|hparams|recipes|experiments?|trainer|hydra\w*)$")
 _DEPTH = 3  # folders of configurations inside each other
 MAX_FILES = 300

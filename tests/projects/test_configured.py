@@ -172,3 +172,69 @@ def test_a_schedule_is_idle_unless_another_file_of_the_project_gets_at_it(tmp_pa
     (tmp_path / "model.py").write_text(HANDED)
     (tmp_path / "callback.py").write_text(text)
     assert [found.code for found in findings_of(HANDED, "model.py")] == told
+
+
+def clipped_by_torch(head, made):
+    return f"""\
+import torch
+{head}
+
+
+def train(args, cfg, model, optimizer, loader, criterion):
+    {made}
+    model, optimizer = owner.setup(model, optimizer)
+    for x, y in loader:
+        owner.backward(criterion(model(x), y))
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def by_accelerate(arguments):
+    text = clipped_by_torch("from accelerate import Accelerator", f"owner = Accelerator({arguments})")
+    return text.replace("setup", "prepare").replace("owner", "accelerator")
+
+
+def by_fabric(arguments):
+    text = clipped_by_torch("from lightning.fabric import Fabric", f"owner = Fabric({arguments})")
+    return text.replace("owner", "fabric")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "setting", "severity"),
+    [
+        (by_accelerate(""), "setup.py", "", Severity.WARNING),
+        (by_accelerate(""), "accelerate.yaml", "mixed_precision: bf16\n", Severity.WARNING),
+        (by_accelerate(""), "accelerate.yaml", "mixed_precision: fp16\n", Severity.ERROR),
+        (by_accelerate(""), "run.sh", "accelerate launch --mixed_precision fp16 train.py\n", Severity.ERROR),
+        (by_accelerate("mixed_precision=args.precision"), "setup.py", "", Severity.ERROR),
+        (by_accelerate('mixed_precision="fp16"'), "setup.py", "", Severity.ERROR),
+        (by_accelerate('mixed_precision="bf16"'), "setup.py", "", Severity.WARNING),
+        (by_fabric("devices=2"), "setup.py", "", Severity.WARNING),
+        (by_fabric("**cfg.fabric"), "setup.py", "", Severity.WARNING),
+        (by_fabric("**cfg.fabric"), "conf/fabric.yaml", "precision: 16-mixed\n", Severity.ERROR),
+        (by_fabric("precision=args.precision"), "setup.py", "", Severity.ERROR),
+        (by_fabric("plugins=args.plugins"), "setup.py", "", Severity.WARNING),
+        (by_fabric('plugins=[MixedPrecision("16-mixed", "cuda")]'), "setup.py", "", Severity.ERROR),
+    ],
+)
+def test_torchs_clip_is_an_error_where_the_program_or_its_project_scales(
+    tmp_path, monkeypatch, text, name, setting, severity
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(setting)
+    (tmp_path / "train.py").write_text(text)
+    told = findings_of(text, "train.py")
+    assert [(found.code, found.severity) for found in told] == [("bypassed-framework-clip", severity)]
+
+
+@pytest.mark.parametrize("owner", ["accelerator", "fabric"])
+def test_torchs_clip_is_a_warning_where_the_framework_was_set_up_elsewhere(tmp_path, monkeypatch, owner):
+    monkeypatch.chdir(tmp_path)
+    text = clipped_by_torch("", "pass").replace("owner", owner).replace("cfg", owner)
+    text = text.replace(f"    model, optimizer = {owner}.setup(model, optimizer)\n", "")
+    assert [(found.code, found.severity) for found in findings_of(text, "train.py")] == [
+        ("bypassed-framework-clip", Severity.WARNING)
+    ]

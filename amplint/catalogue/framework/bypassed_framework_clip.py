@@ -8,7 +8,8 @@ compares the norm of this rank's part, so that every rank shrinks by another fac
 
 ## Why it is easy to miss
 
-On one device without float16 both clips do the same: there it is a warning.
+On one device without float16 both clips do the same: there it is a warning, and where nothing in the project asks for
+float16.
 
 ## Example
 
@@ -73,7 +74,7 @@ becomes the one that is written. The numbers of a run that was tuned with the mi
 
 from amplint.catalogue.remedy import AtBoundary, Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import bypassed, clip_words, without_scale
+from amplint.catalogue.through import bypassed, clip_words, may_carry_none
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
@@ -83,7 +84,7 @@ RULE = Rule(
     when=(Condition(STEPS, clipped=True, also=bypassed(Kind.CLIP, "clip")),),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "the framework back-propagates here"), (Kind.STEP, "and steps here")),
-    milder=without_scale,
+    milder=may_carry_none,
     words=clip_words,
     hides=("clip-before-unscale", "clip-per-micro-step"),
     remedy=safe(
