@@ -130,7 +130,7 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
     elif isinstance(owner, Class):
         owner.attributes[name] = value
     else:
-        if isinstance(owner, Optimizer) and name in ("step", "zero_grad"):
+        if isinstance(owner, Optimizer) and name in ("step", "zero_grad") and value != Bound(owner, name):
             owner.governed = True  # by what has been put in the place of its own method
         places.put(run, owner, name, value)
 

@@ -98,7 +98,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if isinstance(owner, Loss):
         return _loss(run, owner, name, args, keywords, at)
     if isinstance(owner, Gradient):
-        return _gradient(run, owner, name, args, at)
+        return of_gradient(run, owner, name, args, at)
     if name == "backward":
         run.emit(Kind.OPAQUE, at)  # of a list, or of a number: what it holds is not what the program has
     if isinstance(owner, dict) and name == "update":
@@ -338,7 +338,8 @@ def zero_model(run: Run, model: str, at: ir.Span) -> None:
         run.emit(Kind.ZERO_GRAD, at, detail=_discards(run))
 
 
-def _gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
+def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
+    """What a method of a gradient, or a function of torch that changes gradients in place, does and gives."""
     if name == "norm":
         norms.measured(run, at, optimizer_of(run, owner.model))
     elif name in ("detach", "float", "clone", "data"):

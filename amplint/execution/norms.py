@@ -56,8 +56,14 @@ def of_gradients(run: Run, value: Value, at: ir.Span) -> None:
     """The norm of a gradient, or of several, is measured by a function of torch."""
     from amplint.execution.methods import optimizer_of
 
+    gradient = one_of(value)
+    if gradient is not None:
+        measured(run, at, optimizer_of(run, gradient.model))
+
+
+def one_of(value: Value) -> Gradient | None:
+    """A gradient, or one of several."""
     if isinstance(value, Stream):
         value = value.item(0)
     value = value[0] if isinstance(value, list) and value else value
-    if isinstance(value, Gradient):
-        measured(run, at, optimizer_of(run, value.model))
+    return value if isinstance(value, Gradient) else None

@@ -117,6 +117,9 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         norms.of_gradients(run, args[0], at)
     if args and is_gradient(args[0]) and ranks.collects(Public(name)):
         methods.reduce_gradient(run, args[0], at)
+    in_place = name.startswith("torch.") and name.endswith("_")
+    if in_place and args and (gradient := norms.one_of(args[0])) is not None:
+        return methods.of_gradient(run, gradient, name.rpartition(".")[2].removeprefix("_foreach_"), args[1:], at)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(run, args, keywords, at)

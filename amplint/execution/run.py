@@ -335,9 +335,11 @@ class Run:
         weight: Fraction | None = None,
         **rest: Any,
     ) -> None:
-        """Adds an event to the trace. What belongs to a governed optimizer is not ours to judge."""
+        """Adds an event to the trace; of a governed optimizer, which is not ours to judge, that it stepped."""
         if optimizer is not None and optimizer.governed:
-            return
+            if kind not in STEPS:
+                return
+            kind, rest = Kind.OPAQUE, {"detail": {"steps": "yes"}}
         if details := self._details(kind, optimizer):
             rest["detail"] = {**rest.get("detail", {}), **details}
         event = Event(

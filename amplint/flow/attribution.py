@@ -6,8 +6,10 @@ counts for the optimizer that the same place feeds at the boundary. Of optimizer
 a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
 and dividing that name no optimizer go with the backward before them; a clip with those of its optimizers that have not
 stepped yet, if there are any, for it may be theirs. A clip that happens again before the next backward
-goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them.
-Where steps are seen and no backward, nobody knows what it is that is clipped.
+goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them;
+where nobody has seen what the optimizers that it feeds hold, they may be theirs too.
+Where steps are seen and no backward, nobody knows what it is that is clipped. An optimizer that steps in a way that is
+not followed is fed like any other.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _FOLLOW = frozenset({Kind.CLIP, Kind.NORM, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_
 def attributed(events: Sequence[Event]) -> list[Event]:
     """The events with every backward given to the optimizers that it feeds; one event per optimizer."""
     events = _one_of_two_names(events)
-    names = list(dict.fromkeys(event.optimizer for event in events if event.kind in STEPS and event.optimizer))
+    names = list(dict.fromkeys(event.optimizer for event in events if _is_step(event) and event.optimizer))
     if names:
         filled = any(event.kind is Kind.BACKWARD for event in events)
         events = [event for event in events if not _idle(event, names) and (filled or event.kind not in _OF_GRADIENTS)]
@@ -50,8 +52,15 @@ def attributed(events: Sequence[Event]) -> list[Event]:
             place = event.step_of_program
             made = tuple(name for name in feeds.get(place, ()) if born.get(name, index) <= index)
             current, stepped = _alive(made, index, places[place], steps), set()
-        if event.kind in STEPS:
+        if _is_step(event):
             stepped.add(event.optimizer)
+        if (
+            event.kind in _OF_GRADIENTS
+            and current
+            and event.optimizer not in current
+            and born.keys().isdisjoint(current)
+        ):
+            event = replace(event, optimizer=None)
         if event.kind is Kind.CLIP:
             clipped = event.optimizer
         if event.kind is Kind.MISSED_CLIP and (event.optimizer not in current or clipped in current):
@@ -63,6 +72,10 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         else:
             result.append(event)
     return crossed(result)
+
+
+def _is_step(event: Event) -> bool:
+    return event.kind in STEPS or "steps" in event.detail
 
 
 def _one_of_two_names(events: Sequence[Event]) -> Sequence[Event]:
@@ -118,7 +131,7 @@ def _steps(events: Sequence[Event]) -> dict[str, list[int]]:
     """Per optimizer: when it steps."""
     steps: dict[str, list[int]] = {}
     for index, event in enumerate(events):
-        if event.kind in STEPS and event.optimizer is not None:
+        if _is_step(event) and event.optimizer is not None:
             steps.setdefault(event.optimizer, []).append(index)
     return steps
 
@@ -171,7 +184,7 @@ def _feeds(events: Sequence[Event]) -> dict[Place, tuple[str, ...]]:
             if waiting is not None and waiting != place and looped is event.repeats:
                 following.setdefault(waiting, place)
             waiting, looped = place, event.repeats
-        elif event.kind in STEPS and waiting is not None and event.optimizer is not None:
+        elif _is_step(event) and waiting is not None and event.optimizer is not None:
             known = direct.get(waiting, ())
             direct[waiting] = known if event.optimizer in known else (*known, event.optimizer)
     return {place: _reached(place, direct, following) for place in {*direct, *following}}

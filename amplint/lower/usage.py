@@ -34,7 +34,7 @@ _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay
 class Usage:
     """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers,
     of weight averages, of what wraps a model for several processes, of what it made, and of lists of gradients; the
-    calls that drive a training."""
+    calls that drive a training; the names of what gradients are bound to, alone or several."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -46,6 +46,7 @@ class Usage:
     gradients: frozenset[str] = frozenset()
     driven: frozenset[str] = frozenset()
     holding: frozenset[str] = frozenset()
+    graded: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -98,7 +99,14 @@ class Usage:
             return True
         if hides(method) and not is_tool(owner):
             return True
-        return method in _ACTS or (method.endswith("_") and _on_gradient(call.func.owner))
+        return method in _ACTS or (
+            method.endswith("_") and any(map(self.is_gradient, (call.func.owner, *call.args[:1])))
+        )
+
+    def is_gradient(self, node: ir.Expr) -> bool:
+        """Whether an expression is a gradient, or a list of them, as far as names tell."""
+        each = getattr(node, "element", node)
+        return _on_gradient(each) or (isinstance(each, ir.Name) and each.name in self.graded)
 
     def over_losses(self, loop: ir.For | ir.While) -> bool:
         """Whether a loop goes over losses of one micro-step (or over what back-propagates them), not over batches."""
@@ -212,7 +220,28 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         frozenset(gradients),
         driven(body),
     )
-    return replace(found, holding=frozenset(_holding(body, found)))
+    return replace(found, holding=frozenset(_holding(body, found)), graded=_graded(body))
+
+
+def _graded(body: Iterable[ir.Stmt]) -> frozenset[str]:
+    """The names that gradients are bound to: `g = p.grad`, `grads = [p.grad for p in parameters]`, `for g in grads`."""
+    bound: list[tuple[ir.Expr, ir.Expr]] = []
+    for node in (node for statement in body for node in walk(statement)):
+        if isinstance(node, ir.Assign):
+            bound.append((node.target, node.value))
+        elif isinstance(node, (ir.For, ir.Comprehension)):
+            bound.append((node.target, node.source))
+    found: set[str] = {node.name for node in _walruses(body) if _on_gradient(node.value)}
+    while True:
+        usage = Usage({}, graded=frozenset(found))
+        more = {name for target, value in bound if usage.is_gradient(value) for name in binds(target)}
+        if more <= found:
+            return usage.graded
+        found |= more
+
+
+def _walruses(body: Iterable[ir.Stmt]) -> Iterator[ir.Walrus]:
+    return (node for statement in body for node in walk(statement) if isinstance(node, ir.Walrus))
 
 
 def _holding(body: Iterable[ir.Stmt], usage: Usage) -> Iterator[str]:

@@ -15,7 +15,9 @@ from amplint.source.neighbours import LEVELS, begins
 from amplint.source.reading import Unreadable, read
 
 _SUFFIXES = (".cfg", ".ini", ".json", ".py", ".sh", ".toml", ".yaml", ".yml")
-_FOLDER = re.compile(r"(?i)^(conf(ig(uration)?s?)?|cfgs?|hparams|recipes|experiments?|trainer|hydra\w*)$")
+_FOLDER = re.compile(
+    r"(?i)^(conf(ig(uration)?s?)?|cfgs?|hparams|recipes|experiments?|trainer|hydra\w*|scripts?|sh|bash)$"
+)
 _DEPTH = 3  # folders of configurations inside each other
 MAX_FILES = 300
 MAX_BYTES = 100_000
