@@ -297,12 +297,18 @@ def _finding(breach: Breach, lines: Sequence[str]) -> Finding:
     )
     names = own_names(lines, ((kind, at) for kind, at in breach.about if at.path == here))
     said = in_own_names(_filled(rule.message, breach.words), names)
-    message = said + in_words(breach.assumed, lines) + _latent(breach.latent) + _raised(breach.raised)
+    message = said + _joined(in_words(breach.assumed, lines), _latent(breach.latent), _raised(breach.raised))
     advice = in_own_names(_filled(advised(rule.id, rule.advice, breach.words), breach.words), names)
     place = _place(breach.site)
     some = bool(breach.assumed or breach.latent or breach.raised)
     made = Finding(here, place, breach.rule, severity, message, advice, witness, conditional=some, scene=breach.scene)
     return replace(made, names=names)
+
+
+def _joined(*conditions: str) -> str:
+    """Conditions in one pair of brackets."""
+    said = "; ".join(one[2:-1] for one in conditions if one)
+    return f" ({said})" if said else ""
 
 
 def _raised(names: tuple[str, ...]) -> str:
