@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from amplint.flow.crossing import crossed
@@ -54,12 +55,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
             current, stepped = _alive(made, index, places[place], steps), set()
         if _is_step(event):
             stepped.add(event.optimizer)
-        if (
-            event.kind in _OF_GRADIENTS
-            and current
-            and event.optimizer not in current
-            and born.keys().isdisjoint(current)
-        ):
+        if _may_be_theirs(event, current, born.keys()):
             event = replace(event, optimizer=None)
         if event.kind is Kind.CLIP:
             clipped = event.optimizer
@@ -72,6 +68,11 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         else:
             result.append(event)
     return crossed(result)
+
+
+def _may_be_theirs(event: Event, fed: Sequence[str], born: AbstractSet[str | None]) -> bool:
+    """Whether what is clipped may belong to the optimizers that are fed, and to another one as well."""
+    return event.kind in _OF_GRADIENTS and bool(fed) and event.optimizer not in fed and born.isdisjoint(fed)
 
 
 def _is_step(event: Event) -> bool:
