@@ -59,9 +59,8 @@ def attributed(events: Sequence[Event]) -> list[Event]:
             event = replace(event, optimizer=None)
         if event.kind is Kind.CLIP:
             clipped = event.optimizer
-        if event.kind is Kind.MISSED_CLIP and (event.optimizer not in current or clipped in current):
-            continue
-        if len(current) > 1 and index in again:
+        missed = event.kind is Kind.MISSED_CLIP and (event.optimizer not in current or clipped in current)
+        if missed or (len(current) > 1 and index in again):
             continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
             result += [replace(event, optimizer=name) for name in _meant(event, current, known, stepped)]
