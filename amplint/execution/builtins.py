@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -120,11 +121,17 @@ def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
         every = len(args) == 1 and isinstance(bound, Count)
         length = Count(length, bound.tags) if every else length
         return Stream(lambda index: start + index * stride, length=length, bound=_bound(bound))
+    if _IN_A_SAMPLE(text_of(bound)):
+        return Stream(lambda index: Symbol(f"{text_of(bound)}[{index}]", Origin.DATA))
     if len(args) > 2 and _is_data(bound):  # slices of a batch
         return Stream(lambda index: Symbol(f"{text_of(bound)}[{index}]", Origin.DATA), window=True)
     kept = frozenset({"assumed"} if first is None else ())
     turns = with_changes(bound, offset=bound.offset - start) if isinstance(bound, Symbol) else None
     return Stream(lambda index: Count(start + index * stride, kept), bound=turns)
+
+
+_IN_A_SAMPLE = re.compile(r"\.(shape\[|size\()(?!0[\])])[^\])]+[\])]$").search
+"""A dimension of data that is not the first one, over which a loop goes through the parts of each sample."""
 
 
 def _bound(value: Value) -> Symbol | None:

@@ -340,6 +340,8 @@ class Run:
             if kind not in STEPS:
                 return
             kind, rest = Kind.OPAQUE, {"detail": {"steps": "yes"}}
+        if kind is Kind.ZERO_GRAD and self.program.restores:
+            kind = Kind.OPAQUE  # what was put aside before comes back
         if details := self._details(kind, optimizer):
             rest["detail"] = {**rest.get("detail", {}), **details}
         event = Event(

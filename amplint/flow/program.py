@@ -373,8 +373,8 @@ class Program:
     `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `packages`: all imported.
     `losses`: what is back-propagated or scaled. `varying`: names that a loop over batches sets anew. `casts`: autocast
     outside the step. `takes_gradients`: something may. `ranks`: of others. `links`: file and name behind a public name.
-    `quiet` functions do nothing. `freezes`: parameters. `norms_used`: beyond a look. `half`: float16 parameters get
-    optimizers. `ignored`: masked. `parts`: models that share some. `forwards`: by place. `counted`: that grow."""
+    `quiet` functions do nothing. `freezes`: parameters; `restores`: gradients. `norms_used`: beyond a look. `half`:
+    float16 parameters get optimizers. `ignored`: masked. `parts`: models that share some. `forwards`: by place."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -390,6 +390,7 @@ class Program:
     quiet: frozenset[tuple[str, str]] = frozenset()
     ranks: frozenset[str] = frozenset()
     freezes: bool = False
+    restores: bool = False
     norms_used: bool = False
     half: frozenset[tuple[str, Span]] = frozenset()
     ignored: abc.Callable[[], frozenset[str]] = frozenset

@@ -19,6 +19,7 @@ from amplint.lower.names import binds, calls, dotted, functions, last, reaches, 
 from amplint.lower.norms import computes_with_norms
 from amplint.lower.parts import parts
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
+from amplint.lower.put_aside import restores
 from amplint.lower.ranks import by_hand
 from amplint.lower.relevance import Relevance
 from amplint.lower.stores import counted
@@ -67,6 +68,7 @@ def program_of(
         losses=usage.losses,
         casts=_casts(every),
         ranks=by_hand(every),
+        restores=restores(every),
         freezes=any(_freezes(node) for statement in every for node in walk(statement)),
         neighbours=bodies,
         links={here: there for here, there in taken.links.items() if here not in idle},
