@@ -10,13 +10,16 @@ no rule speaks there. Words after `python`: `bad` or `good`; `static-only` for w
 only numbers that are measured in a run show, `whole` for a complete file that brings its own stage, `opt-in` where
 the opt-in rules are asked too, as they are by a mark. Anything after
 ` -- ` is the reason, and is for people.
+
+A whole file whose functions are handed everything ends with `# run: train(model, loader, accum_steps)`: the linter
+reads a comment, and a run puts the stage before the file and the call behind it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 STAGE = """\
 import torch
@@ -37,6 +40,7 @@ epochs = 2
 _SCHEDULER = re.compile(r"(?<![\w.-])scheduler(?![\w-])")
 _FENCE = re.compile(r"^(?P<margin> *)```python(?P<head>[^\n]*)\n(?P<body>.*?)^(?P=margin)```$", re.M | re.S)
 _WORDS = frozenset({"bad", "good", "static-only", "live-only", "whole", "opt-in"})
+_CALL = re.compile(r"^# run: (.+)\n", re.M)
 _MARK = re.compile(r"# (expect|missed): ([\w-]+(?:, *[\w-]+)*)")
 
 
@@ -58,7 +62,16 @@ class Example:
     @property
     def live(self) -> bool:
         """Whether the example can be executed."""
-        return not self.words & {"static-only", "whole"}
+        return "static-only" not in self.words and ("whole" not in self.words or bool(_CALL.search(self.source)))
+
+    @property
+    def program(self) -> Example:
+        """The example as it is executed: a whole file is set on the stage, and called as its last line says."""
+        if "whole" not in self.words:
+            return self
+        stage = _stage("".join(_CALL.findall(self.source)))
+        rows = stage.count("\n")
+        return replace(self, source=stage + _CALL.sub(r"\1\n", self.source), stage_rows=rows)
 
     def marked(self, mark: str) -> set[tuple[str, int]]:
         """(rule id, row of `source`) of every mark of one kind, `expect` or `missed`."""

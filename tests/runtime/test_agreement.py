@@ -20,7 +20,8 @@ LIVE = [pytest.param(one, id=name) for name, one in ALL if one.live]
 
 @pytest.mark.parametrize("example", LIVE)
 def test_the_guard_finds_what_is_marked_and_nothing_else(example, tmp_path):
-    assert told(guarded(example.source, tmp_path), example.stage_rows) == expected(example)
+    program = example.program
+    assert told(guarded(program.source, tmp_path), program.stage_rows) == expected(program)
 
 
 def test_an_example_that_is_not_executed_says_why():
