@@ -75,6 +75,7 @@ class Backward:
             return self._penalties.asks(args)
         if within or (inside["step"] and recorder.thread.closure is None):
             return None
+        recorder.homes.fills()
         recorder.look()
         watched: Watched = []
         for thing, name in recorder.mine():

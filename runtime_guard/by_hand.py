@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 from amplint.protocol.events import STEPS, Kind
@@ -30,7 +29,7 @@ class ByHand:
         them were divided by it, else unknown code; before it a clip, if a scaler's scale is in them and nothing else
         explains what is left of them."""
         recorder = self._recorder
-        alone = threading.active_count() == 1  # another thread may be filling the gradients that would be read
+        alone = recorder.homes.undisturbed  # else another thread may be filling the gradients that would be read
         factor = recorder.measures.run(recorder.numbers.by_hand, optimizer) if alone else None
         ledger, stack = recorder.state.ledgers[name], recorder.sites.stack()
         scale = carried(ledger, factor) if ledger.grads is Grads.PLAIN else None

@@ -66,6 +66,7 @@ class Homes:
     def __init__(self) -> None:
         self._threads: dict[str, int] = {}
         self._only: int | None = None
+        self._filling = set[int]()
 
     @property
     def alone(self) -> bool:
@@ -85,11 +86,23 @@ class Homes:
             self._threads[name] = here
             self._only = here if len(set(self._threads.values())) == 1 else None
 
+    def fills(self) -> None:
+        """Called before a backward of this thread: it fills gradients, whose optimizers need not be its own."""
+        self._filling.add(threading.get_ident())
+
     def strange(self) -> set[str]:
         """The optimizers of other threads that are alive."""
-        here = threading.get_ident()
-        alive = {thread.ident for thread in threading.enumerate()} - {here}
-        return {name for name, thread in self._threads.items() if thread in alive}
+        others = _other_threads()
+        return {name for name, thread in self._threads.items() if thread in others}
+
+    @property
+    def undisturbed(self) -> bool:
+        """Whether no other living thread trains: those of progress bars, of loaders and of writers do not."""
+        return _other_threads().isdisjoint({*self._filling, *self._threads.values()})
+
+
+def _other_threads() -> set[int | None]:
+    return {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
 
 def calling_frame() -> FrameType | None:

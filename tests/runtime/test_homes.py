@@ -49,3 +49,26 @@ def test_it_belongs_to_whoever_steps_it():
     assert homes.strange() == set()
     assert homes.alone
     end()
+
+
+def test_a_thread_that_does_not_train_disturbs_nobody():
+    homes = Homes()
+    homes.fills()
+    end = in_a_thread(lambda: None)
+    assert homes.undisturbed
+    end()
+
+
+def test_a_thread_that_back_propagates_disturbs_the_others_while_it_lives():
+    homes = Homes()
+    end = in_a_thread(homes.fills)
+    assert not homes.undisturbed
+    end()
+    assert homes.undisturbed
+
+
+def test_a_thread_that_has_an_optimizer_disturbs_the_others():
+    homes = Homes()
+    end = in_a_thread(lambda: homes.stepped("theirs"))
+    assert not homes.undisturbed
+    end()
