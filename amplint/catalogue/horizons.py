@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from amplint.protocol.cadence import (
     AMISS,
+    COMPLEX,
     EPOCHS,
     MICRO_BATCHES,
     NO_CHANCE,
     OF_ALL_RANKS,
+    PAST,
     PER_PROCESS,
     SHARED_AGAIN,
     UNITS,
@@ -190,7 +192,7 @@ def unit_words(moment: Moment) -> dict[str, str]:
     made = moment.last.get(Kind.CREATE)
     argument = f"`{made.detail['argument']}`" if made is not None and "argument" in made.detail else "the horizon"
     if (size := _shrunk(moment)) is not None:
-        over = f"the schedule is over after 1/{size} of the run"
+        over = f"the schedule is over after 1/{size} of the run" + _past(moment)
         counts = f"batches divided by {size}, though each of them holds so many samples"
         unit = f"{steps}: leave the division by {size} out"
         return {"argument": argument, "counts": counts, "steps": _SINGULAR[steps], "result": over, "unit": unit}
@@ -208,11 +210,19 @@ def unit_words(moment: Moment) -> dict[str, str]:
         "steps": _SINGULAR[steps],
         "result": "the run ends before the schedule does"
         if slow
-        else "the schedule comes to its end long before the run does",
+        else "the schedule comes to its end long before the run does" + _past(moment),
         "unit": f"{steps}, or step it once per epoch" if counts == EPOCHS else steps,
         "cure": "call `scheduler.step()` after every `optimizer.step()`",
         "begins": made.detail.get("begins", "") if made is not None else "",
     }
+
+
+def _past(moment: Moment) -> str:
+    """What becomes of the rate of a schedule that goes on past its end, if that is worse than a small one."""
+    made = moment.last.get(Kind.CREATE)
+    if made is None or made.detail.get(PAST) != COMPLEX:
+        return ""
+    return ", and its rate is a complex number from there on, at which torch raises"
 
 
 def handed_over_per_epoch(fact: Fact) -> dict[str, str] | None:

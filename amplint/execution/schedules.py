@@ -16,7 +16,7 @@ from amplint.execution.scopes import Scope
 from amplint.execution.values import Function, Instance, Method, Scheduler, Value, text_of
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.protocol.cadence import MICRO_BATCHES
+from amplint.protocol.cadence import COMPLEX, MICRO_BATCHES, PAST
 
 _RATES = ("get_lr", "_get_closed_form_lr")
 _WARM = re.compile(r"(?i)warm")
@@ -52,7 +52,10 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
     if "argument" in made.said or "unit" in made.said:
         return
     found: dict[tuple[type, str], Found] = {}
-    for one in _entering(run, made, instance):
+    bodies = list(_bodies(run, made, instance))
+    if any(body.turns_complex(run) for body in bodies):
+        made.said[PAST] = COMPLEX
+    for one in (number for body in bodies for number in body.numbers(run)):
         known = found.setdefault((type(one.value), text_of(one.value)), one)
         found[type(one.value), text_of(one.value)] = replace(known, paired=known.paired or one.paired)
     every = found.values()
@@ -70,8 +73,8 @@ def _counted(run: Run, one: Found) -> dict[str, str]:
     return horizon.counted(run, one.text, one.value) if one.paired else {"unit": horizon.UNTOLD}
 
 
-def _entering(run: Run, made: Scheduler, instance: Instance | None) -> Iterator[Found]:
-    """The numbers that are known when a schedule is made and that its functions read, each as far as it is one."""
+def _bodies(run: Run, made: Scheduler, instance: Instance | None) -> Iterator[_Body]:
+    """The functions that the rates of a schedule are computed by, those that torch calls first."""
     done: set[int] = set()
     waiting = [_of_torch(run, one) for one in (*made.factors, *(_method(instance, name) for name in _RATES))]
     while waiting and len(done) < MAX_FUNCTIONS:
@@ -80,7 +83,7 @@ def _entering(run: Run, made: Scheduler, instance: Instance | None) -> Iterator[
             done.add(id(called.node))
             body = _Body(called)
             waiting += body.calls(run)
-            yield from body.numbers(run)
+            yield body
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,8 @@ class _Body:
         self.own |= {node.target.name for node in bound if isinstance(node.target, ir.Name)}
         self.counts = set(called.counts)
         self._name(bound)
+        self.bound = [(node.target.name, node) for node in bound if isinstance(node.target, ir.Name)]
+        self.plain = called.counts
         self.paired = {id(part) for node in self.nodes for part in self._beside(node)}
 
     def _name(self, bound: Sequence[ir.Assign | ir.Augment]) -> None:
@@ -181,6 +186,55 @@ class _Body:
         elif isinstance(node, ir.Call) and spelled(node.func) in _THROUGH and any(map(self._counts, node.args)):
             for one in node.args:
                 yield from self._terms(one)
+
+    def turns_complex(self, run: Run) -> bool:
+        """Whether it raises to a power that is no whole number what is negative once the count has passed the total.
+
+        Python 3.13: "Raising a negative number to a fractional power results in a complex number"
+        (https://docs.python.org/3/library/stdtypes.html). Nothing is said of a count that is compared with a total.
+        """
+        compared = [node for node in self.nodes if isinstance(node, ir.Compare)]
+        sides = [pair for node in compared for pair in _sides(node)]
+        if any(self._counts(one) and not _WARM.search(spelled(other)) for one, other in sides):
+            return False
+        powers = [node for node in self.nodes if isinstance(node, ir.Binary) and node.op == "**"]
+        return any(self._falls(node.left) and self._is_fraction(run, node.right) for node in powers)
+
+    def _is_fraction(self, run: Run, node: ir.Expr) -> bool:
+        from amplint.execution.expressions import evaluate
+
+        value = evaluate(run, self.scope, node) if self._is_number(node) else None
+        return isinstance(value, float) and value != int(value)
+
+    def _falls(self, node: ir.Expr, depth: int = 4) -> bool:
+        """Whether a number comes down with the count and goes on below 0."""
+        if isinstance(node, ir.Name) and depth:
+            value = self._only_value(node.name)
+            return value is not None and self._falls(value, depth - 1)
+        if not isinstance(node, ir.Binary):
+            return False
+        if node.op == "-":
+            return self._rises(node.right, depth)
+        return node.op in _PRODUCTS and (self._falls(node.left, depth) or self._falls(node.right, depth))
+
+    def _rises(self, node: ir.Expr, depth: int) -> bool:
+        """Whether a number goes up with the count, and nothing keeps it below a total."""
+        if isinstance(node, ir.Name):
+            value = self._only_value(node.name) if depth else None
+            return self._rises(value, depth - 1) if value is not None else self._is_unbounded(node.name)
+        if isinstance(node, ir.Attr):
+            return self._counts(node)
+        if isinstance(node, ir.Binary):
+            terms = (node.left,) if node.op in ("-", "/", "//") else (node.left, node.right)
+            return node.op in _PRODUCTS | _SHIFTS and any(self._rises(one, depth) for one in terms)
+        return isinstance(node, ir.Call) and spelled(node.func) in ("float", "int") and self._rises(node.args[0], depth)
+
+    def _only_value(self, name: str) -> ir.Expr | None:
+        values = [node for bound, node in self.bound if bound == name]
+        return values[0].value if len(values) == 1 and isinstance(values[0], ir.Assign) else None
+
+    def _is_unbounded(self, name: str) -> bool:
+        return name in self.plain and all(bound != name for bound, _ in self.bound)
 
     def _terms(self, node: ir.Expr) -> Iterator[ir.Expr]:
         """The numbers that a sum or difference is made of, or one of which is chosen."""
