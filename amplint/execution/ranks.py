@@ -49,6 +49,18 @@ def wraps(name: str) -> bool:
     return name in _WRAPPERS
 
 
+def is_wrapped_by(value: Value, classes: tuple[Value, ...]) -> bool | None:
+    """Whether a model is wrapped by one of some classes, None where that is not known or other classes are asked for.
+
+    What stands inside of DistributedDataParallel is wrapped no more: torch nests it in nothing of its kind.
+    """
+    asked = {_WRAPPERS.get(one.name) if isinstance(one, Public) else None for one in classes}
+    known = value.wrapper if isinstance(value, (Symbol, Instance)) else Wrapper.NONE
+    if None in asked or known not in (Wrapper.DDP, Wrapper.INSIDE):
+        return None
+    return known in asked
+
+
 def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
     """The model that a wrapper is given, which now remembers it."""
     model = args[0] if args else keywords.get("module", Symbol(f"{name}()"))
@@ -95,8 +107,15 @@ def enter(run: Run, context: Value) -> None:
         run.ranks.held |= {context.model}
 
 
+def handed(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
+    """Notes that a wrapped model ran, or may run in code that is not seen; the module inside a wrapper only where the
+    call is known to return what is back-propagated: else a copy is made of it, or an average."""
+    carried = (run.path, at) in run.program.forwards
+    forward(run, func, [value for value in args if carried or _wrapper(run, value) is not Wrapper.INSIDE], at)
+
+
 def forward(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
-    """Notes that a wrapped model ran, or was handed to code that runs it."""
+    """Notes that a wrapped model ran."""
     if run.without_graph:
         return
     found = next((value for value in (func, *args) if _wrapper(run, value) is not Wrapper.NONE), None)

@@ -199,7 +199,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     norms.called(run, func.name, [*args, *keywords.values()], at)
     computes = func.wrapper is Wrapper.INSIDE or not only_reads(func.name)
     if computes and func.name not in TORCH.quiet | ranks.NO_FORWARD:
-        ranks.forward(run, func, [*args, *keywords.values()], at)
+        ranks.handed(run, func, [*args, *keywords.values()], at)
     if func.name == "enter_context" and args:
         precision.enter(run, args[0])
         ranks.enter(run, args[0])
