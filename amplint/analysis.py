@@ -279,10 +279,15 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
 
 
 def _judged(played: Played, at: int, rules: Mapping[str, Rule]) -> list[Breach]:
-    """The breaches of the runs from an entry. Where not all runs were played, those that may refute one are first."""
+    """The breaches of the runs from an entry. Where not all runs were played, those that may refute one are first; then
+    those that say whether it needs the conditions that it is told with."""
     found = judge(played.traces(at), rules)
     for _ in range(DOUBTS):
         if not played.try_otherwise(at, [choices for breach in found for choices in breach.otherwise]):
+            break
+        found = judge(played.traces(at), rules)
+    for _ in range(DOUBTS):
+        if not played.try_also(at, [choices for breach in found for choices in breach.without]):
             break
         found = judge(played.traces(at), rules)
     return found

@@ -86,8 +86,12 @@ class Played:
 
     def try_otherwise(self, at: int, every: Iterable[Choices]) -> bool:
         """Whether runs with such choices were not played yet, and are now; where all runs were played, none is."""
+        return not self._found(at).complete and self.try_also(at, every)
+
+    def try_also(self, at: int, every: Iterable[Choices]) -> bool:
+        """Whether runs with such choices were not played yet, and are now."""
         found = self._found(at)
-        fresh = [] if found.complete else [dict(choices) for choices in every if dict(choices) not in found.tried]
+        fresh = [dict(choices) for choices in every if dict(choices) not in found.tried]
         fresh = fresh[: MOST_DOUBTED - len(found.tried)]
         found.tried += fresh
         for choices in fresh:

@@ -8,6 +8,7 @@ micro-batches, updates or epochs when exactly as many of them have passed when t
 from __future__ import annotations
 
 from amplint.protocol.cadence import (
+    ALONE,
     AMISS,
     COMPLEX,
     EPOCHS,
@@ -186,6 +187,15 @@ _AMISS = {
 }
 
 
+_ALONE = {
+    **_AMISS[PER_PROCESS],
+    "counts": MICRO_BATCHES,
+    "result": "the two end together only where there are as many processes as micro-batches in a window",
+    "unit": "such steps: updates, multiplied by `accelerator.num_processes`; the warm-up too",
+}
+"""Of a horizon in micro-batches where the window is no part of what is due, and the number of processes is."""
+
+
 def unit_words(moment: Moment) -> dict[str, str]:
     """Both units of a horizon, and what comes of it."""
     counts, steps = counted(moment.cadence) or "", _paced(moment) or ""
@@ -203,6 +213,8 @@ def unit_words(moment: Moment) -> dict[str, str]:
         return {**said, "result": f"the warm-up {takes}"}
     if amiss(moment):
         return {"argument": argument, **_AMISS[_way(moment) or ""]}
+    if made is not None and ALONE in made.detail:
+        return {"argument": argument, "begins": made.detail.get("begins", ""), **_ALONE}
     slow = UNITS.index(steps) > UNITS.index(counts)
     return {
         "argument": argument,

@@ -25,6 +25,7 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.protocol.cadence import (
+    ALONE,
     AMISS,
     EPOCHS,
     HOLDS,
@@ -213,8 +214,9 @@ def settle(run: Run) -> None:
             detail[WARM_UP] = warm["unit"]
     for text, processes, detail in run.multiplied:
         prepared = any(detail is one for one in run.prepared)
-        if (processes or not prepared) and run.turns.get(text, set()) | _compared(run, text) == {UPDATES}:
+        if _counted(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
+            detail |= {ALONE: "yes"} if REPEATED in detail and not processes else {}
 
 
 def _shown(run: Run, text: str) -> str | None:

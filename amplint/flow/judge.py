@@ -61,7 +61,8 @@ class Breach:
     constants that have to be changed first, `raised` settings with a default that hides it; `calls` are the places of
     the calls that led there, from the outermost.
     `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it. `otherwise`: the
-    choices of its run, each time with another one that is free taken the other way: such runs may refute it.
+    choices of its run, each time with another one that is free taken the other way: such runs may refute it. `without`:
+    the same with each of `assumed`: such runs say whether it is needed.
     `about`: calls that say what the user calls the optimizer of the moment, and its scaler.
     """
 
@@ -77,6 +78,7 @@ class Breach:
     shown: Shown | None = field(default=None, compare=False, repr=False)
     scene: Scene | None = field(default=None, compare=False, repr=False)
     otherwise: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
+    without: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
     about: tuple[tuple[Kind, Site], ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -174,16 +176,16 @@ def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
 def _explained(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]], spared: Sequence[Trace]) -> Breach:
     """A breach with the choices that it needs. A setting that is none of those that the code asks for may be none at
     all: it is no more than a warning."""
-    assumed = _assumed(breach, runs, spared)
-    others = Counter(key.partition(" == ")[0] for key, value in assumed if " == " in key and not value)
-    return replace(breach, assumed=assumed, mild=breach.mild or any(count > 1 for count in others.values()))
-
-
-def _assumed(
-    breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]], spared: Sequence[Trace]
-) -> tuple[tuple[str, bool], ...]:
-    """The choices without which the mistake is not made, though its place is reached."""
     shown = [trace for trace, found in runs if any(one.key == breach.key for one in found)]
+    assumed = _assumed(shown, spared)
+    without = tuple({**shown[0].choices, key: not value} for key, value in assumed)
+    others = Counter(key.partition(" == ")[0] for key, value in assumed if " == " in key and not value)
+    mild = breach.mild or any(count > 1 for count in others.values())
+    return replace(breach, assumed=assumed, without=without, mild=mild)
+
+
+def _assumed(shown: Sequence[Trace], spared: Sequence[Trace]) -> tuple[tuple[str, bool], ...]:
+    """The choices without which the mistake is not made, though its place is reached."""
     doubtful = shown[0].opaque | shown[0].data
     return needed([trace.choices for trace in shown], [trace.choices for trace in spared], doubtful)
 

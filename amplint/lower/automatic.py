@@ -164,7 +164,7 @@ def _one(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
     if not isinstance(value, ir.Call) or schedule is None or value.starred:
         return
     for name, counts, named in _horizons(value, schedule, scope):
-        if interval == "epoch" and counts == "steps" and schedule.batches:
+        if interval == "epoch" and (counts == "batches" or (counts == "steps" and schedule.batches)):
             yield _fact(path, value, "per epoch", mild=named, argument=name)
         elif interval == "step" and counts == "epochs":
             yield _fact(path, value, "per step", argument=name)
@@ -180,7 +180,10 @@ def _is_named(value: ir.Expr) -> bool:
 
 
 def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple[str, str, bool]]:
-    """What the first horizon that is given counts, as far as the names in it leave no doubt; whether it is one name."""
+    """What the first horizon that is given counts, as far as the names in it leave no doubt; whether it is one name.
+
+    `batches`: it was computed from the updates of the whole run, whatever the schedule is meant for.
+    """
     given = dict(call.keywords)
     for name, position in schedule.horizons.items():
         value = given.get(name, call.args[position] if position < len(call.args) else None)
@@ -191,7 +194,7 @@ def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple
             return
         names = {*(_named(part) for part in walk(value)), *reads(value)} - {"", "self"}
         if name == "steps_per_epoch" or any(map(_STEPS.search, names)):
-            yield name, "steps", name != "steps_per_epoch" and _is_named(value)
+            yield name, "batches" if _COUNTED in names else "steps", name != "steps_per_epoch" and _is_named(value)
         elif _EPOCHS.match(last(value)):
             yield name, "epochs", _is_named(value)
         return

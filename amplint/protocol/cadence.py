@@ -23,6 +23,8 @@ COMPLEX = "complex"
 """In the same detail: what a rate becomes past the schedule's end, where a negative number is raised to a fraction."""
 REPEATED = "a step for each process"
 """In the same detail: what steps it does so as many times as there are processes."""
+ALONE = "without the processes"
+"""In the same detail: its horizon counts micro-batches, as if there were no such steps."""
 NO_CHANCE = 16
 """Smaller numbers agree by chance: a run of three updates may stop anywhere in a schedule of six."""
 
