@@ -18,7 +18,11 @@ FABRIC = Dialect(
         "lightning_fabric.Fabric": "Fabric",
     },
     adopts={"fabric": "Fabric"},
-    settings={"16-mixed": SCALES},
+    settings={
+        "16-mixed": SCALES,
+        "a true precision": r"""\bFabric\((?:[^()]|\([^()]*\))*?\bprecision\s*=\s*["']?(32|64|bf16-true|16-true)""",
+        "a backward of its own": r"""["'](16|bf16)-mixed["']|\bstrategy["']?\s*[:=]\s*["']?(deepspeed|fsdp)""",
+    },
     spelling={"backward": "fabric.backward(loss)", "clip": "fabric.clip_gradients(...)", "lost": LOST},
     remedies={
         "bypassed-framework-clip": f"call {_CLIP} instead",

@@ -264,7 +264,8 @@ def _by_model(stage: Stage, action: ByModel) -> Iterator[Changes]:
 
 def _through(stage: Stage, action: Through) -> Iterator[Changes]:
     """A call of torch as one of the framework, under the name that its object has in this function; one that does not
-    take what torch's takes is left to the user, and so are several, of which the first makes the others right."""
+    take what torch's takes is left to the user, and so are several clips, of which the first makes the others right.
+    All backwards of a window go together: else some of its gradients were scaled and others not."""
     call = stage.code.at(stage.site)
     due, _, taken = dict(stage.scene.words).get(action.word, "").partition("(")
     owner, _, method = due.rpartition(".")
@@ -273,10 +274,26 @@ def _through(stage: Stage, action: Through) -> Iterator[Changes]:
         return
     code = stage.code
     for name in _named_like(code, owner, call):
-        if method == "backward" and isinstance(call.func, cst.Attribute) and not call.args:
-            yield [Change(*code.span(call), f"{name}.backward({code.source(call.func.value)})")]
-        elif method != "backward":
+        if method != "backward":
             yield [Change(*code.span(call.func), f"{name}.{method}")]
+        elif changes := _backwards(stage, call, name):
+            yield changes
+
+
+def _backwards(stage: Stage, call: cst.Call, name: str) -> Changes:
+    """The backward of a finding, and all others of its window that are torch's, as those of a framework's object; none
+    where one of them is out of reach."""
+    code = stage.code
+    raw = [one for one in stage.scene.events if one.kind is Kind.BACKWARD and "through" not in one.detail]
+    others = [code.at(one.site) if one.site.path == stage.path else None for one in raw if one.site != stage.site]
+    changes: Changes = []
+    for node in (call, *dict.fromkeys(others)):
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.args:
+            return []
+        if node.func.attr.value != "backward" or code.function(node) is not code.function(call):
+            return []
+        changes.append(Change(*code.span(node), f"{name}.backward({code.source(node.func.value)})"))
+    return changes
 
 
 def _named_like(code: Code, owner: str, near: cst.CSTNode) -> Iterator[str]:

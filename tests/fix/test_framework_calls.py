@@ -79,3 +79,37 @@ def test_of_two_clips_for_one_step_none_is_changed_alone():
     assert after.script.text == both
     one = "        accelerator.clip_grad_norm_(first.parameters(), 1.0)\n"
     assert written(TWO_MODELS + OF_THE_FIRST + STEP) == TWO_MODELS + one + STEP
+
+
+CRITIC = """\
+import torch
+from accelerate import Accelerator
+
+
+def train(critic, makes, loader, criterion):
+    accelerator = Accelerator(mixed_precision="fp16")
+    optimizer = torch.optim.AdamW(critic.parameters(), lr=0.1)
+    critic, optimizer, loader = accelerator.prepare(critic, optimizer, loader)
+    for x, yes, no in loader:
+        optimizer.zero_grad()
+        real = criterion(critic(x), yes)
+        accelerator.backward(real)
+        fake = criterion(critic(makes(x)), no)
+        accelerator.backward(fake)
+        optimizer.step()
+"""
+
+
+def test_all_backwards_of_a_window_go_through_the_framework_together():
+    raw = CRITIC.replace("accelerator.backward(real)", "real.backward()")
+    raw = raw.replace("accelerator.backward(fake)", "fake.backward()")
+    assert written(raw) == CRITIC
+
+
+def test_a_backward_is_left_where_another_one_of_its_window_is_out_of_reach():
+    helper = "def back(loss):\n    loss.backward()\n\n\n"
+    raw = CRITIC.replace("def train", helper + "def train").replace("accelerator.backward(real)", "back(real)")
+    raw = raw.replace("accelerator.backward(fake)", "fake.backward()")
+    before, after, _ = mended(raw)
+    assert "bypassed-framework-backward" in {finding.code for finding in before.findings}
+    assert after.script.text == raw
