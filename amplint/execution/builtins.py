@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, counting, places, ranks, units
+from amplint.execution import arithmetic, attributes, counting, horizon, places, ranks, units
 from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import NothingLeft, Run
@@ -267,11 +267,12 @@ _CONTAINERS = {"dict": dict, "list": list, "tuple": tuple, "str": str}
 
 
 def _isinstance(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """Whether a container, or an object whose making was seen, is one of some containers, where that is known, and a
-    wrapped model one of its wrapper's class."""
+    """Whether a container, or an object whose making was seen, is one of some containers, where that is known, a
+    wrapped model one of its wrapper's class, and a schedule one of its own."""
     value, asked = args[0], args[-1] if isinstance(args[-1], tuple) else (args[-1],)
-    if (wrapped := ranks.is_wrapped_by(value, asked)) is not None:
-        return wrapped
+    for known in (ranks.is_wrapped_by(value, asked), horizon.is_one_of(value, asked)):
+        if known is not None:
+            return known
     names = [kind.node.name if isinstance(kind, Class) else str(getattr(kind, "name", text_of(kind))) for kind in asked]
     kinds = tuple(_CONTAINERS[name] for name in names if name in _CONTAINERS)
     sequence = isinstance(value, (list, tuple)) and {list, tuple} & {*kinds}  # one may stand for the other

@@ -17,6 +17,7 @@ from amplint.execution.run import Run
 from amplint.execution.values import (
     Loss,
     Optimizer,
+    Public,
     Scheduler,
     Stream,
     Symbol,
@@ -90,10 +91,23 @@ def created(run: Run, made: Scheduler, at: ir.Span) -> None:
 
 
 def prepared(run: Run, made: Scheduler) -> None:
-    """Notes that a scheduler steps, if a framework does that, and whether it does so once for each process."""
-    if run.in_library:
+    """Notes that a scheduler steps, if a framework does that at times of its own, and whether once for each process."""
+    if run.in_library and "as_called" not in run.remarks:
         run.prepared.append(made.said)
         made.said |= {REPEATED: "yes"} if "repeated" in run.remarks else {}
+
+
+_ANY = frozenset({"LRScheduler", "_LRScheduler"})
+_CLASSES = frozenset(name.rpartition(".")[2] for name in _SCHEDULES) | _ANY
+
+
+def is_one_of(value: Value, classes: tuple[Value, ...]) -> bool | None:
+    """Whether a schedule is of one of some public classes, None where that is not known or others are asked for."""
+    made = value.said.get("schedule") if isinstance(value, Scheduler) else None
+    asked = {one.name.rpartition(".")[2] if isinstance(one, Public) else "" for one in classes}
+    if made not in _CLASSES or not asked <= _CLASSES or (made == "ReduceLROnPlateau" and asked & _ANY):
+        return None  # which derives from the others since torch 2.2 alone
+    return made in asked or not asked.isdisjoint(_ANY)
 
 
 def counted(run: Run, argument: str, value: Value) -> dict[str, str]:

@@ -196,8 +196,8 @@ _ON_CUDA = "torch.cuda.is_available()"
 class _Spared:
     """Which runs are known to be without a mistake that others make.
 
-    A run says nothing on a machine without CUDA, which is a rehearsal; one that was ended early; one in which more is
-    not followed; one in which the mistake is made and another one is told for it, or in which nobody knows what
+    A run says nothing on a machine without CUDA, which is a rehearsal; one that was ended early, or before its first
+    update; one in which more is not followed; one in which the mistake is made and another one is told for it, or in which nobody knows what
     decides.
     """
 
@@ -214,6 +214,7 @@ class _Spared:
             and all(one.key != breach.key for one in found)
             and _comes_to(breach.site, trace.events)
             and _goes_on(breach, trace)
+            and _trains(breach, trace)
             and _is_followed(breach, trace)
             and breach.key not in self._doubted(at)
         ]
@@ -230,6 +231,12 @@ def _goes_on(breach: Breach, trace: Trace) -> bool:
     if not trace.cut or shown is None:
         return True
     return _visits(breach, trace.events) >= _visits(breach, shown.events[: shown.at + 1])
+
+
+def _trains(breach: Breach, trace: Trace) -> bool:
+    """Whether an optimizer steps in a run, if it does beside the mistake: a run may be over before its first update."""
+    shown = breach.shown
+    return _steps(trace) or shown is None or not any(event.kind in STEPS for event in shown.events)
 
 
 def _is_followed(breach: Breach, trace: Trace) -> bool:

@@ -178,3 +178,62 @@ def test_a_default_that_hides_a_mistake_is_named(default, raised):
 def test_a_default_that_is_fallen_back_to_is_named():
     text = SHIPPED.replace("args.accum", "config.get('accum', 1)").replace("DEFAULT", "4")
     assert "(with `config.get('accum', 1)` above 1, its default)" in told(text, "missing-loss-division")
+
+
+PRECISION = """
+import torch
+from lib import Data
+
+def precision(cfg):
+    name = str(cfg.get("amp_dtype", "bfloat16")).lower()
+    if name in {"bf16", "bfloat16"}:
+        return torch.bfloat16
+    if name in {"fp16", "float16"}:
+        return torch.float16
+    return torch.float32
+
+def train(cfg, model, criterion, optimizer, val_subset, device):
+    data = Data(cfg)
+    if val_subset:
+        data = data.subset(val_subset)
+    on = cfg.get("amp", True) and device.startswith("cuda")
+    for x, y in data:
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=precision(cfg), enabled=on):
+            loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_what_has_nothing_to_do_with_a_mistake_is_played_the_other_way_and_not_named():
+    message = told(PRECISION, "float16-without-scaler")
+    assert "val_subset" not in message
+    assert "name" in message
+
+
+STOPPED = """
+import torch
+
+def train(args, model, criterion, loader, rounds):
+    optimizer = torch.optim.AdamW(model.parameters())
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.iters)
+
+    def loop(count, end):
+        while True:
+            for x, y in loader:
+                (criterion(model(x), y) / rounds).backward()
+                if (count + 1) % rounds == 0:
+                    optimizer.step()
+                    scheduler.step()
+                    optimizer.zero_grad()
+                count += 1
+                if count >= end:
+                    return count
+
+    loop(0, args.iters)
+"""
+
+
+def test_a_run_that_is_over_before_its_first_update_is_no_other_side():
+    assert "(when" not in told(STOPPED, "scheduler-horizon-mismatch")
