@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from amplint.execution.values import Optimizer, Parameters, Stream, Value, last_part
+from amplint.execution.precision import dtype_of
+from amplint.execution.values import Optimizer, Parameters, Stream, Symbol, Value, last_part
+from amplint.protocol.precision import Precision
 
 if TYPE_CHECKING:
     from amplint.execution.run import Run
@@ -44,6 +46,20 @@ def sole_owner(run: Run, model: str) -> Optimizer | None:
     others = (one for one in known if one not in found)
     shared = any(not _apart(run, held, model) for one in others for held in one.models)
     return found[0] if len(found) == 1 and not shared else None
+
+
+CASTS = frozenset({"half", "to", "float", "double", "bfloat16"})
+
+
+def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
+    """A model is cast in place: from then on that is the precision of what its optimizer holds, if it holds all of the
+    model and nothing else (torch 2.13, `nn/modules/module.py`, `to`)."""
+    if method == "to" and all(isinstance(one, (Symbol, str, bool, int)) for one in given):
+        return  # to another device, as far as anybody knows
+    half = method == "half" or Precision.FLOAT16 in map(dtype_of, given)
+    for one in run.optimizers.values():
+        if one.whole and one.models == {model} and not one.fused:
+            one.precision = Precision.FLOAT16 if half else Precision.UNKNOWN
 
 
 def zeroed_with(run: Run, optimizer: Optimizer) -> Iterator[Optimizer]:

@@ -98,7 +98,8 @@ def _unscale_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -
 
     scaler = args[0]
     if isinstance(scaler, Scaler) and methods.enabled(run, scaler):
-        run.emit(Kind.UNSCALE, at, None, scaler)
+        known = list(run.optimizers.values())
+        run.emit(Kind.UNSCALE, at, known[0] if len(known) == 1 else None, scaler)
     return None
 
 

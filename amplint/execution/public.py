@@ -234,6 +234,7 @@ def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: 
     consume(handed)
     half = Precision.FLOAT16 if (run.path, at) in run.program.half else Precision.UNKNOWN
     made = Optimizer(run.name("optimizer"), short, models_of(handed), precision=half, whole=whole(handed), made=at)
+    made.fused = "fused" in keywords
     run.optimizers[made.key] = made
     mode = next((keywords[name] for name in _MODES if name in keywords), short in _FUSED)
     coupled = keywords.get("weight_decay", 0) != 0 and mode is not True

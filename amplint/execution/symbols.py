@@ -16,6 +16,7 @@ from amplint.execution import (
     averages,
     builtins,
     criteria,
+    holdings,
     norms,
     places,
     precision,
@@ -82,6 +83,8 @@ def call(
         return builtins.call(run, "setattr", args, keywords, at)
     owner, _, method = func.text.rpartition(".")
     places.called(run, owner, "" if only_reads(method) else method)
+    if owner and method in holdings.CASTS:
+        holdings.cast(run, owner, method, [*args, *keywords.values()])
     if owner and method in _METHODS:
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:

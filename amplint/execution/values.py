@@ -158,7 +158,8 @@ class Loss:
 @dataclass(eq=False)
 class Optimizer:
     """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`;
-    `hooked`: hooks of the user's run around its steps; `made`: where; `due`: what its step counts on."""
+    `hooked`: hooks of the user's run around its steps; `made`: where; `due`: what its step counts on; `fused`: it
+    unscales by itself."""
 
     key: str
     algorithm: str | None = None
@@ -169,6 +170,7 @@ class Optimizer:
     hooked: bool = False
     made: ir.Span | None = None
     due: dict[str, str] = field(default_factory=dict)
+    fused: bool = False
 
 
 @dataclass(eq=False)

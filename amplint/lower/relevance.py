@@ -146,6 +146,7 @@ class Relevance:
             or id(node) in self._schedules.makes
             or self._gathers(node)
             or self._of_a_base(node)
+            or _casts(node)
         )
         read = (
             reads(node)
@@ -248,6 +249,19 @@ class Relevance:
         if node.how == "raise":
             return bool(line.parents) and line.parents[-1] in self.kept
         return line.loop in self.kept
+
+
+_CASTS = frozenset({"half", "float", "double", "bfloat16"})
+_DTYPES = frozenset({"float16", "float32", "float64"}) | _CASTS
+
+
+def _casts(node: ir.Stmt) -> bool:
+    """Whether something is cast in place, as models are."""
+    call = node.value if isinstance(node, ir.Do) else None
+    if not isinstance(call, ir.Call) or not isinstance(call.func, ir.Attr):
+        return False
+    given = (*call.args, *(value for _, value in call.keywords))
+    return call.func.name in _CASTS or (call.func.name == "to" and any(last(one) in _DTYPES for one in given))
 
 
 def _operands(value: ir.Expr) -> list[ir.Expr]:
