@@ -83,6 +83,8 @@ def window_words(moment: Moment) -> dict[str, str]:
     length = (backward.detail.get("added_over") if backward is not None else None) or length_of(moment)
     felt = "norm that the clip compares with its threshold" if _clipped(moment) else "step of SGD"
     consequence = f", and with it the {felt}"
+    if moment.ledger.algorithm in _ADAPTIVE and not _clipped(moment):
+        consequence = f" ({moment.ledger.algorithm} hides it, but not from its weight decay, which counts too little)"
     if hardly_felt(moment):
         engine = moment.event.detail.get("clips") == "perhaps"
         unless = "unless the engine clips" if engine else "as long as nothing is clipped or decayed with the gradient"
