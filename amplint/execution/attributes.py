@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.execution import libraries, mappings, neighbours, places, ranks, reach, records
+from amplint.execution import libraries, mappings, neighbours, places, ranks, reach, records, told
 from amplint.execution.arithmetic import resolve
 from amplint.execution.ignored import OF_LABELS
 from amplint.execution.run import Run
@@ -132,6 +132,7 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
     else:
         if isinstance(owner, Optimizer) and name in ("step", "zero_grad") and value != Bound(owner, name):
             owner.governed = True  # by what has been put in the place of its own method
+        told.tell(run, owner, [value])
         places.put(run, owner, name, value)
 
 

@@ -87,7 +87,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
         known = isinstance(func, Class) and libraries.defines(func)
-        keywords = libraries.unknown_arguments(func, keywords) if known else Incomplete(keywords)
+        keywords = libraries.unknown_arguments(func, keywords) if known else _open(keywords, node, rest)
     owner = node.func.owner if isinstance(node.func, ir.Attr) else None
     if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN):
         hidden.called(run, evaluate(run, scope, owner), func, node.at)
@@ -99,6 +99,13 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         for value in node.func.args[:1]:
             hidden.called_by_name(run, evaluate(run, scope, value), node.at)
     return totals.begun(run, invoke(run, func, args, keywords, node.at))
+
+
+def _open(keywords: Keywords, node: ir.Call, rest: list[Value]) -> Incomplete:
+    """The named arguments of a call into which something was unpacked that is not known."""
+    found = Incomplete(keywords)
+    found.by_name = any(not _are_whole(value) for value in rest[len(rest) - node.named :])
+    return found
 
 
 _PLAIN = (ir.Name, ir.Attr)

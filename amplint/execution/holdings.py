@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from amplint.execution.precision import dtype_of
-from amplint.execution.values import Optimizer, Parameters, Stream, Symbol, Value, last_part
+from amplint.execution.values import Function, Instance, Optimizer, Parameters, Stream, Symbol, Value, last_part
+from amplint.flow import program as ir
 from amplint.protocol.precision import Precision
 
 if TYPE_CHECKING:
@@ -35,6 +36,17 @@ def whole(value: Value) -> bool:
     if isinstance(value, dict):
         return whole(value.get("params"))
     return isinstance(value, Parameters) and value.model not in (None, _ANY)
+
+
+def inside(handed: Value) -> Optimizer | None:
+    """The optimizer that a scaler is handed: itself, or the one in an object that passes for it and only steps it."""
+    if not isinstance(handed, Instance):
+        return handed if isinstance(handed, Optimizer) else None
+    found = [held for held in handed.attributes.values() if isinstance(held, Optimizer)]
+    step = handed.klass.attributes.get("step")
+    node = step.node if isinstance(step, Function) else None
+    plain = isinstance(node, ir.Function) and node.steps and not (node.zeroes or node.backward)
+    return found[0] if len(found) == 1 and plain and "param_groups" in handed.klass.attributes else None
 
 
 def sole_owner(run: Run, model: str) -> Optimizer | None:

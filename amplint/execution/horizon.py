@@ -163,7 +163,7 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     elif tags == {"epochs"}:
         detail |= {"unit": EPOCHS, "exact": "yes"}
         run.unsettled.append((bound_text(value), detail))
-    elif isinstance(value, Symbol) and _PER_WINDOW.search(value.text):
+    elif isinstance(value, Symbol) and _PER_WINDOW.search(value.name):
         detail["unit"] = UPDATES
     elif isinstance(value, (Symbol, int)):
         run.unsettled.append((bound_text(value), detail))

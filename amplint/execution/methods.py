@@ -10,6 +10,7 @@ from amplint.execution import (
     arithmetic,
     attributes,
     averages,
+    holdings,
     horizon,
     ignored,
     libraries,
@@ -24,11 +25,11 @@ from amplint.execution import (
     roles,
     symbols,
     tensors,
+    told,
     totals,
     weights,
 )
 from amplint.execution.counting import OF_SCALE
-from amplint.execution.holdings import zeroed_with
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -116,7 +117,7 @@ def _optimizer(
     run: Run, owner: Optimizer, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
     if name == "zero_grad":
-        for one in (owner, *zeroed_with(run, owner)):
+        for one in (owner, *holdings.zeroed_with(run, owner)):
             run.emit(Kind.ZERO_GRAD, at, one, detail=_discards(run))
     elif name == "step":
         closure = args[0] if args else keywords.get("closure")
@@ -127,6 +128,7 @@ def _optimizer(
             from amplint.execution.calls import invoke
 
             invoke(run, closure, [], {}, at)
+        told.may_divide(run, owner, [*args, *keywords.values()], at)
         run.emit(Kind.STEP, at, owner)
         _after_step(run, owner, at)
     elif name in _STEP_HOOKS:
@@ -178,7 +180,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     if name == "load_state_dict":
         owner.maker = ()  # its state does not begin where it was made
     handed = args[0] if args else keywords.get("optimizer")
-    optimizer = roles.play(run, handed, "optimizer") if isinstance(handed, Symbol) else _inside(handed)
+    optimizer = roles.play(run, handed, "optimizer") if isinstance(handed, Symbol) else holdings.inside(handed)
     if optimizer is None and name in ("step", "unscale_"):
         run.emit(Kind.OPAQUE, at)  # nobody knows whose gradients
     elif not enabled(run, owner):
@@ -188,6 +190,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     elif name == "unscale_":
         run.emit(Kind.UNSCALE, at, optimizer, owner)
     elif name == "step":
+        told.may_divide(run, optimizer, [], at)
         run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_stepping(owner, args, keywords))
         _after_step(run, optimizer, at)
     elif name == "update":
@@ -196,17 +199,6 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"{owner.key}.{name}()", Origin.DATA)
-
-
-def _inside(handed: Value) -> Optimizer | None:
-    """The optimizer that a scaler is handed: itself, or the one in an object that passes for it and only steps it."""
-    if not isinstance(handed, Instance):
-        return handed if isinstance(handed, Optimizer) else None
-    found = [held for held in handed.attributes.values() if isinstance(held, Optimizer)]
-    step = handed.klass.attributes.get("step")
-    node = step.node if isinstance(step, Function) else None
-    plain = isinstance(node, ir.Function) and node.steps and not (node.zeroes or node.backward)
-    return found[0] if len(found) == 1 and plain and "param_groups" in handed.klass.attributes else None
 
 
 def _stepping(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
@@ -246,8 +238,8 @@ def _scheduler(
         before, _ = len(run.events), _scheduler(run, owner, "step", args, keywords, at)
         run.events[before:] = [with_changes(one, site=run.stack[-1]) for one in run.events[before:]]
     elif name == "step" and not owner.begins:
-        told = any(value is not None for value in (*args, *keywords.values()))
-        kind = Kind.SCHEDULER_TOLD if told else Kind.SCHEDULER_STEP
+        said = any(value is not None for value in (*args, *keywords.values()))
+        kind = Kind.SCHEDULER_TOLD if said else Kind.SCHEDULER_STEP
         horizon.prepared(run, owner)
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
@@ -264,7 +256,7 @@ def _scheduler(
 
 def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name == "backward":
-        back_propagate(run, owner, at)
+        back_propagate(run, weights.seeded(owner, args[0] if args else keywords.get("gradient")), at)
         return Symbol("None")
     if name in ("div", "true_divide", "div_", "mul", "mul_") and args:
         op = "*" if name.startswith("mul") else "/"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.execution import counting
-from amplint.execution.run import Model
+from amplint.execution.run import Run
 from amplint.execution.values import Origin, Symbol, Value
 from amplint.execution.words import says
 from amplint.protocol.values import with_changes
@@ -17,10 +17,15 @@ def is_made(value: Value) -> bool:
     return isinstance(value, Symbol) and value.text.endswith(")") and not value.offset
 
 
-def named(model: Model, value: Value, name: str) -> Value:
-    """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length."""
+def named(run: Run, value: Value, name: str) -> Value:
+    """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length.
+
+    Its maker may have been told the window: then whatever has the name was.
+    """
     if isinstance(value, int):
-        return counting.counted(model, value, name)
+        return counting.counted(run.model, value, name)
+    if isinstance(value, Symbol) and counting.TOLD in value.tags:
+        run.told.add(name)
     if is_made(value) and _OWN_SCHEDULER(value.text):
         return with_changes(value, text=name, governed=True)
     if is_made(value) or (isinstance(value, Symbol) and _COMPUTED(value.text) and _is_window(value, name)):

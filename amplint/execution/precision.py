@@ -16,7 +16,7 @@ from amplint.dialects import DIALECTS
 from amplint.execution import reach
 from amplint.execution.contexts import Autocast, NoSync, Region
 from amplint.execution.scopes import Scope
-from amplint.execution.values import Function, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
+from amplint.execution.values import Function, Incomplete, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.precision import LOWER, Precision, together
 
@@ -51,7 +51,9 @@ def autocast(run: Run, name: str, args: list[Value], keywords: dict[str, Value])
     names = ("enabled", "dtype", "cache_enabled") if device else ("device_type", "dtype", "enabled", "cache_enabled")
     given = {**dict(zip(names, args, strict=False)), **keywords}
     device = device or given.get("device_type")
-    return Autocast(_kind(device), given.get("dtype"), given.get("enabled", True))
+    open_ = isinstance(keywords, Incomplete)
+    dtype = given.get("dtype", Symbol("dtype") if open_ else None)
+    return Autocast(_kind(device), dtype, given.get("enabled", Symbol("enabled") if open_ else True))
 
 
 def _kind(device: Value) -> str | None:

@@ -17,7 +17,6 @@ from amplint.execution import (
     arithmetic,
     attributes,
     horizon,
-    ignored,
     methods,
     norms,
     penalties,
@@ -25,6 +24,7 @@ from amplint.execution import (
     ranks,
     reach,
     records,
+    reductions,
     roles,
     symbols,
     tensors,
@@ -41,7 +41,6 @@ from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
     Class,
-    Criterion,
     Function,
     Gathered,
     Gradient,
@@ -67,7 +66,6 @@ Keywords = dict[str, Value]
 
 _MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.items()}
 _EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.items()}
-_LOSSES = frozenset(chain.from_iterable(dialect.losses for dialect in DIALECTS))
 _TRANSPARENT = frozenset(chain.from_iterable(dialect.transparent for dialect in DIALECTS))
 _PLAIN = tuple(chain.from_iterable(dialect.plain for dialect in DIALECTS))
 _SAFE = (
@@ -105,8 +103,8 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return _made(run, role, name, args, keywords, at)
     if name in _EVENTS:
         return _event(run, name, args, keywords, at)
-    if name in _LOSSES:
-        return symbols.loss_of(run, _criterion(name, keywords), [*args, *keywords.values()], at)
+    if name in reductions.NAMES:
+        return symbols.loss_of(run, reductions.made(run, name, args, keywords), [*args, *keywords.values()], at)
     if name in _TRANSPARENT:
         return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
     if ranks.wraps(name):
@@ -181,7 +179,7 @@ def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords
         return _scaler(run, name, args, keywords, at)
     if role is Role.SCHEDULER:
         return horizon.scheduler(run, name, args, keywords, at)
-    return _criterion(name, keywords)
+    return reductions.made(run, name, args, keywords)
 
 
 _FROM = frozenset({Origin.DATA, Origin.OPAQUE})
@@ -194,7 +192,7 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     begins = (bool(run.loops) or not run.assumed) and not (isinstance(first, Symbol) and first.origin in _FROM)
     maker = (*run.stack, run.site(at)) if begins else ()
     sharded = name.endswith("ShardedGradScaler")
-    asked = keywords.get("enabled", True)
+    asked = keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True)
     made = Scaler(run.name("scaler"), asked, True, maker, sharded, of_cuda=_of_cuda(name, args, keywords))
     if not run.in_library:  # a framework makes its own once
         run.emit(Kind.SCALER_CREATED, at, scaler=made)
@@ -207,20 +205,6 @@ def _of_cuda(name: str, args: list[Value], keywords: Keywords) -> bool:
         return name.startswith("torch.cuda.")
     device = keywords.get("device", next((value for value in args if isinstance(value, str)), "cuda"))
     return isinstance(device, str) and device == "cuda"
-
-
-def criterion_of(value: Value, keywords: Keywords) -> Criterion | None:
-    """The criterion that a value is: an object of one, or a public function that is one."""
-    if isinstance(value, Public) and value.name in _LOSSES:
-        return _criterion(value.name, keywords)
-    return value if isinstance(value, Criterion) else None
-
-
-def _criterion(name: str, keywords: Keywords) -> Criterion:
-    reduction = keywords.get("reduction", "mean")
-    averaged = reduction in ("mean", "batchmean") if isinstance(reduction, str) else None
-    short = name.rpartition(".")[2]
-    return Criterion(averaged, reduction == "none", short, ignored.by_criterion(short, keywords))
 
 
 _FUSED = frozenset({"FusedAdam", "DeepSpeedCPUAdam"})
@@ -238,9 +222,17 @@ def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: 
     run.optimizers[made.key] = made
     mode = next((keywords[name] for name in _MODES if name in keywords), short in _FUSED)
     coupled = keywords.get("weight_decay", 0) != 0 and mode is not True
-    slower = {"slower": "the rate, which is divided,"} if "divided" in tags_of(keywords.get("lr")) else {}
+    slower = {"slower": "the rate, which is divided,"} if "divided" in _tags_of_rates(args, keywords) else {}
     run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "yes" if coupled else "no"} | slower)
     return made
+
+
+def _tags_of_rates(args: list[Value], keywords: Keywords) -> frozenset[str]:
+    """What is known of an optimizer's rate, and of those of its groups."""
+    handed = args[0] if args else keywords.get("params")
+    groups = [one for one in handed if isinstance(one, dict)] if isinstance(handed, list | tuple) else []
+    rates = [*args[1:2], keywords.get("lr"), *(one.get("lr") for one in groups)]
+    return frozenset().union(*map(tags_of, rates))
 
 
 def consume(value: Value) -> None:

@@ -15,7 +15,7 @@ from amplint.dialects.torch import COLLECTIVES
 from amplint.dialects.vocabulary import within
 from amplint.execution import arithmetic
 from amplint.execution.contexts import Forward, NoSync
-from amplint.execution.values import Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
+from amplint.execution.values import Incomplete, Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import LOWER
@@ -68,6 +68,8 @@ def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
     if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
         known = isinstance(strategy, Public)
         wrapper = Wrapper.NONE if not known else Wrapper.UNSHARDED if strategy.name.endswith("NO_SHARD") else wrapper
+    if wrapper is Wrapper.SHARDED and isinstance(keywords, Incomplete) and "sharding_strategy" not in keywords:
+        wrapper = Wrapper.NONE
     half = keywords.get("mixed_precision")
     if isinstance(model, Symbol) and isinstance(half, Symbol) and half.ran in LOWER:
         model = with_changes(model, ran=half.ran)

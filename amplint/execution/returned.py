@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from amplint.execution import public
+from amplint.execution import reductions
 from amplint.execution.scopes import Scope
 from amplint.execution.values import Criterion, Loss, Method, Symbol, Trail, Value
 from amplint.flow import program as ir
@@ -122,4 +122,4 @@ def _criterion(run: Run, scope: Scope, node: ir.Call) -> Criterion | None:
         return None
     said = (one for one in node.keywords if one[0] in ("reduction", "ignore_index"))
     keywords = {name: evaluate(run, scope, value) for name, value in said}
-    return public.criterion_of(evaluate(run, scope, node.func), keywords)
+    return reductions.criterion_of(run, evaluate(run, scope, node.func), keywords)

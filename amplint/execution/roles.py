@@ -91,13 +91,14 @@ def _held(run: Run, text: str) -> Value:
 
 
 def _made(run: Run, role: str, symbol: Symbol) -> Value:
+    key = run.name(symbol.text) if role == "optimizer" and symbol.text in run.optimizers else symbol.text
     if symbol.given is not None and is_remade(run, symbol.given):
-        run.remade.add(symbol.text)
+        run.remade.add(key)
     if role == "optimizer" and run.taken is not None:
         return run.taken  # there is no other one, and it came back
     if role == "optimizer":
-        known = symbol.text in run.optimizers
-        return Optimizer(run.name(symbol.text) if known else symbol.text, governed=symbol.governed)
+        run.told |= {key} if symbol.text in run.told else set()
+        return Optimizer(key, governed=symbol.governed)
     if role == "scaler":
         return Scaler(symbol.text)
     unread = UNREAD in run.program.usage.get(symbol.name, ())

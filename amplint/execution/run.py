@@ -147,7 +147,7 @@ class Run:
     `remade`: by that, the optimizers and scalers that code which is not seen had before the batches, and what it made
     of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
     `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
-    has taken.
+    has taken. `told`: what objects are known by that were handed the length of a window.
     """
 
     program: ir.Program
@@ -224,6 +224,7 @@ class Run:
     places: dict[str, dict[str, Value]] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     remade: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
     streamed: set[str] = field(default_factory=set)
 
     @property

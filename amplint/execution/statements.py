@@ -86,14 +86,14 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         value = _as_loss(run, value, target.name)
     totals.begun(run, value)
     if isinstance(target, ir.Name):
-        scope.bind(target.name, named(run.model, value, target.name))
+        scope.bind(target.name, named(run, value, target.name))
     elif isinstance(target, ir.Attr):
         owner = evaluate(run, scope, target.owner)
         if target.name == "grad":
             _assign_gradient(run, owner, value, target.at)
         else:
             name = f"self.{target.name}" if isinstance(owner, Instance) else spelled(target)
-            attributes.write(run, owner, target.name, named(run.model, value, name))
+            attributes.write(run, owner, target.name, named(run, value, name))
     elif isinstance(target, ir.Display):
         _unpack(run, scope, target, value)
     elif isinstance(target, ir.Item):
@@ -147,7 +147,7 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
     elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):
         assign(run, scope, target.owner, with_changes(owner, item=lambda index: value))  # one stands for all of them
     else:
-        places.put(run, owner, index, named(run.model, value, spelled(target)))
+        places.put(run, owner, index, named(run, value, spelled(target)))
 
 
 def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
@@ -164,7 +164,7 @@ def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
         totals.kept(run, node.target, _held(run, scope, node.target), value, node.at)
     assign(run, scope, node.target, value)
     if is_made(value):
-        places.made(run, named(run.model, value, spelled(node.target)), node.value)
+        places.made(run, named(run, value, spelled(node.target)), node.value)
     return None
 
 

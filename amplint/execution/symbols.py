@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 from amplint.dialects import vocabulary as words
@@ -25,11 +24,11 @@ from amplint.execution import (
     roles,
     scales,
     tensors,
+    told,
     unseen,
 )
 from amplint.execution.contexts import NoSync
 from amplint.execution.counting import TOLD
-from amplint.execution.counts import Length
 from amplint.execution.endless import says_endless
 from amplint.execution.run import WINDOW, Run
 from amplint.execution.values import (
@@ -63,6 +62,8 @@ _MAY_CLIP = within(words.CLIPPING)
 def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> Value:
     """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
     criteria.called(run, criterion, args, at)
+    if told.was_told(run, criterion):
+        criterion = with_changes(criterion, averaged=None)
     if criterion.elementwise:
         return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=reach.of(args))
     handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
@@ -83,6 +84,8 @@ def call(
         return builtins.call(run, "setattr", args, keywords, at)
     owner, _, method = func.text.rpartition(".")
     places.called(run, owner, "" if only_reads(method) else method)
+    if owner and not run.in_batches:
+        told.tell(run, Symbol(owner), [*args, *keywords.values()])
     if owner and method in holdings.CASTS:
         holdings.cast(run, owner, method, [*args, *keywords.values()])
     if owner and method in _METHODS:
@@ -212,7 +215,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if losses and unseen.keeps_loss(run, func.name, values):
         return with_changes(losses[0], attached=False)
     if is_criterion(func.name):
-        divides = losses or TOLD in func.tags or _hold_window(run, values)
+        divides = losses or told.was_told(run, func) or told.speaks_of_window(run, values)
         if not args and not keywords:
             return Symbol(func.text + "()", Origin.OPAQUE)
         trail = precision.trail_of(run, [*args, *keywords.values()])
@@ -233,15 +236,11 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     optimizers = [value for value in values if roles.is_an_optimizer(run, value)]
     parts = optimizers or [value for value in values if isinstance(value, Scaler)]
     given = parts[0] if len(parts) == 1 and not run.program.libraries else None  # what wraps which is theirs
-    told = frozenset({TOLD}) if not run.in_batches and _hold_window(run, values) else frozenset[str]()
+    knows = not run.in_batches and told.speaks_of_window(run, values)
+    tags = frozenset({TOLD}) if knows else frozenset[str]()
     governed = func.governed
-    made = Symbol(text, origin, governed=governed, tags=told, ran=ran, half=func.half, reach=through, given=given)
+    made = Symbol(text, origin, governed=governed, tags=tags, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
-
-
-def _hold_window(run: Run, values: Iterable[Value]) -> bool:
-    """Whether the length of a window is among some values."""
-    return any(arithmetic.window_of(run, value) or isinstance(value, Length) for value in values)
 
 
 def _may_count(run: Run, value: Value) -> bool:
@@ -258,7 +257,8 @@ def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Valu
     if asks_for_mean(run.program.packages, keywords):
         return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
     text, governed = f"{model.text}(...)", model.governed
-    known = COUNTS not in keywords
+    divides = told.was_told(run, model) or told.speaks_of_window(run, [*args, *keywords.values()])
+    known = COUNTS not in keywords and not divides
     return Symbol(text, Origin.DATA, forward=known, governed=governed, ran=ran, half=half, reach=through)
 
 

@@ -73,7 +73,9 @@ class Gathered(list[Value]):
 
 
 class Incomplete(dict[Value, Value]):
-    """A dict that may hold more than is known: something was unpacked into it."""
+    """A dict that may hold more than is known: something was unpacked into it, `by_name` or else by position."""
+
+    by_name = True
 
 
 @dataclass(frozen=True)

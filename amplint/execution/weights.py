@@ -82,6 +82,14 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
     return with_changes(result, over=text) if epoch else result
 
 
+def seeded(loss: Loss, gradient: Value) -> Loss:
+    """A loss whose backward begins at a gradient that is handed over: that may divide and scale it."""
+    if gradient is None:
+        return loss
+    loss.trail.perhaps = None
+    return loss.times(None, text_of(gradient))
+
+
 def divided_by(run: Run, loss: Loss) -> dict[str, str]:
     """What a loss was divided by, for the event of its backward; `guessed`: that is a window's length by nothing but a
     gate that asks for the same number."""

@@ -197,8 +197,8 @@ class _Spared:
     """Which runs are known to be without a mistake that others make.
 
     A run says nothing on a machine without CUDA, which is a rehearsal; one that was ended early, or before its first
-    update; one in which more is not followed; one in which the mistake is made and another one is told for it, or in which nobody knows what
-    decides.
+    update; one in which more is not followed; one in which the mistake is made and another one is told for it, or in
+    which nobody knows what decides.
     """
 
     def __init__(self, every: Sequence[tuple[Trace, list[Breach]]], rules: Mapping[str, Rule]) -> None:

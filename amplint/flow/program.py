@@ -53,12 +53,13 @@ class Item(Node):
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """`func(*args, **keywords)`; `starred` are the arguments that are unpacked, so that the rest is not known."""
+    """`func(*args, **keywords)`; `starred`: what is unpacked and so not known, the last `named` of it by name."""
 
     func: Expr
     args: tuple[Expr, ...]
     keywords: tuple[tuple[str, Expr], ...]
     starred: tuple[Expr, ...] = ()
+    named: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,24 +155,9 @@ class Text(Node):
     text: str
 
 
-Expr = (
-    Const
-    | Name
-    | Attr
-    | Item
-    | Call
-    | Binary
-    | Compare
-    | Logic
-    | Choice
-    | Display
-    | Mapping
-    | Comprehension
-    | Lambda
-    | Walrus
-    | Yield
-    | Text
-)
+Place = Name | Attr | Item
+Operation = Call | Binary | Compare | Logic | Choice | Lambda | Walrus | Yield
+Expr = Const | Place | Operation | Display | Mapping | Comprehension | Text
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,12 +91,13 @@ class Expressions:
 def _call(self: Expressions, node: cst.Call) -> ir.Expr:
     plain = tuple(self.lower(arg.value) for arg in node.args if arg.keyword is None and not arg.star)
     named = tuple((arg.keyword.value, self.lower(arg.value)) for arg in node.args if arg.keyword is not None)
-    rest = tuple(self.lower(arg.value) for arg in node.args if arg.star)
-    items = [item for found in rest if isinstance(found, ir.Mapping) for item in found.items]
+    rest = tuple(self.lower(arg.value) for arg in node.args if arg.star == "*")
+    doubles = [self.lower(arg.value) for arg in node.args if arg.star == "**"]
+    items = [item for found in doubles if isinstance(found, ir.Mapping) for item in found.items]
     named += tuple((str(key.value), value) for key, value in items if isinstance(key, ir.Const))
-    rest = tuple(found for found in rest if not isinstance(found, ir.Mapping))
-    rest += tuple(value for key, value in items if not isinstance(key, ir.Const))
-    return ir.Call(self.span(node), self.lower(node.func), plain, named, rest)
+    others: list[ir.Expr] = [found for found in doubles if not isinstance(found, ir.Mapping)]
+    others += [value for key, value in items if not isinstance(key, ir.Const)]
+    return ir.Call(self.span(node), self.lower(node.func), plain, named, (*rest, *others), len(others))
 
 
 def _subscript(self: Expressions, node: cst.Subscript) -> ir.Expr:

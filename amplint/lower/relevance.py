@@ -147,6 +147,7 @@ class Relevance:
             or self._gathers(node)
             or self._of_a_base(node)
             or _casts(node)
+            or _tells(node)
         )
         read = (
             reads(node)
@@ -262,6 +263,21 @@ def _casts(node: ir.Stmt) -> bool:
         return False
     given = (*call.args, *(value for _, value in call.keywords))
     return call.func.name in _CASTS or (call.func.name == "to" and any(last(one) in _DTYPES for one in given))
+
+
+_OF_WINDOW = within(words.WINDOW)
+
+
+def _tells(node: ir.Stmt) -> bool:
+    """Whether an object, or a rate, is told the length of the window, or a number that is computed of it."""
+    if isinstance(node, ir.Do) and isinstance(node.value, ir.Call):
+        call = node.value
+        given = (*call.args, *(value for _, value in call.keywords)) if isinstance(call.func, ir.Attr) else ()
+    else:
+        kept = isinstance(node, ir.Assign) and isinstance(node.target, ir.Attr | ir.Item)
+        shared = isinstance(node, ir.Augment) and node.op in ("/=", "*=") and not isinstance(node.target, ir.Name)
+        given = (node.value,) if isinstance(node, ir.Assign | ir.Augment) and (kept or shared) else ()
+    return any(_OF_WINDOW(name) for value in given for name in reads(value))
 
 
 def _operands(value: ir.Expr) -> list[ir.Expr]:
