@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from amplint.execution.counting import names_window
 from amplint.execution.entries import Entry, entries, play
-from amplint.execution.run import Again, Model, Run
+from amplint.execution.model import Again, Model
+from amplint.execution.run import Run
 from amplint.execution.values import Origin, last_part
 from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
@@ -95,10 +96,7 @@ class Played:
         fresh = fresh[: MOST_DOUBTED - len(found.tried)]
         found.tried += fresh
         for choices in fresh:
-            try:
-                found.runs.append(play(self.program, self.entries[at], found.model, choices))
-            except Again:
-                break
+            found.runs += _all_runs(self.program, self.entries[at], found.model.copied(), 1, choices).runs
         return bool(fresh)
 
     def _found(self, at: int) -> _Runs:
@@ -141,11 +139,13 @@ def _begins(entry: Entry) -> tuple[str | None, ...]:
     return entry.function.name if entry.function is not None else None, entry.klass, entry.heir
 
 
-def _all_runs(program: ir.Program, entry: Entry, model: Model, patience: int) -> _Runs:
-    """All runs from an entry, on a model that does not change any more."""
+def _all_runs(program: ir.Program, entry: Entry, model: Model, patience: int, choices: Choices | None = None) -> _Runs:
+    """All runs from an entry, or the one with some choices, on a model that does not change any more."""
     idle = Counter[str]()
     for _ in range(MAX_RESTARTS):
         try:
+            if choices is not None:
+                return _Runs(model, [play(program, entry, model, dict(choices))])
             found = all_runs(lambda forced: play(program, entry, model, forced), idle=idle, patience=patience)
             return _Runs(model, *found)
         except Again:

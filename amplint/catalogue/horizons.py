@@ -63,6 +63,11 @@ def of_another_unit(moment: Moment) -> bool:
     return (_disagree(moment) and not per_epoch_though_in_batches(moment)) or _warm(moment) is not None
 
 
+def uncounted(moment: Moment) -> bool:
+    """Whether nobody knows what the horizon of a schedule counts."""
+    return moment.of_scheduler and counted(moment.cadence) is None
+
+
 def _warm(moment: Moment) -> str | None:
     """The unit that a warm-up alone counts, if it is another one than that in which the scheduler steps."""
     made = moment.last.get(Kind.CREATE)

@@ -8,8 +8,9 @@ from fractions import Fraction
 from amplint.execution import penalties, reach, units
 from amplint.execution.counting import names_window, tags_of
 from amplint.execution.counts import Count, Length, Quotient, Remainder
+from amplint.execution.model import WINDOW
 from amplint.execution.operations import COMPARISONS, OPERATIONS
-from amplint.execution.run import WINDOW, Run
+from amplint.execution.run import Run
 from amplint.execution.values import (
     NUMBER,
     SET,

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from amplint.execution.counts import Count, Length, Quotient
-from amplint.execution.run import LONGEST, Model
+from amplint.execution.model import LONGEST, Model
 from amplint.execution.values import Symbol, Value, last_part
 
 _WINDOW_NAME = re.compile(

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from amplint.execution import attributes, calls, horizon, objects
 from amplint.execution.loops import EPOCHS
-from amplint.execution.run import Cut, Model, Run
+from amplint.execution.model import Model
+from amplint.execution.run import Cut, Run
 from amplint.execution.scopes import Scope
 from amplint.execution.set_up import set_up
 from amplint.execution.statements import execute

@@ -20,7 +20,8 @@ from amplint.execution import (
     touched,
 )
 from amplint.execution.intrinsics import INTRINSICS
-from amplint.execution.run import MAX_ITERATIONS, Cut, Run
+from amplint.execution.model import MAX_ITERATIONS
+from amplint.execution.run import Cut, Run
 from amplint.execution.scopes import Scope
 from amplint.execution.values import (
     Condition,

@@ -24,6 +24,7 @@ from amplint.execution.values import (
 )
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
 
 Keywords = dict[str, Value]
@@ -98,8 +99,9 @@ def _unscale_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -
 
     scaler = args[0]
     if isinstance(scaler, Scaler) and methods.enabled(run, scaler):
-        known = list(run.optimizers.values())
-        run.emit(Kind.UNSCALE, at, known[0] if len(known) == 1 else None, scaler)
+        half = [one for one in run.optimizers.values() if one.precision is Precision.FLOAT16]
+        refused = half[0] if len(half) == len(run.optimizers) == 1 else None
+        run.emit(Kind.UNSCALE, at, refused, scaler)
     return None
 
 

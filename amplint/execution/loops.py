@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable
 
 from amplint.execution import arithmetic, endless, horizon
-from amplint.execution.run import LONGEST, MAX_ITERATIONS, WINDOW, Run
+from amplint.execution.model import LONGEST, MAX_ITERATIONS, WINDOW
+from amplint.execution.run import Run
 from amplint.execution.scopes import Scope
 from amplint.execution.signals import Signal
 from amplint.execution.values import Condition, Gated, Origin, Stream, Symbol, Value, text_of

@@ -11,24 +11,18 @@ from typing import Any
 
 from amplint.execution.blocks import Block, Yielded
 from amplint.execution.contexts import Ranks, Region
-from amplint.execution.counts import Length
+from amplint.execution.model import Model
 from amplint.execution.scopes import Module, Scope
 from amplint.execution.values import Optimizer, Origin, Scaler, Scheduler, Symbol, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.precision import Precision
 
-WINDOW = 3
-"""The length of a window whose length is a symbol: it has a first micro-step, a middle and a boundary."""
-
 _OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 
 MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
-MAX_ITERATIONS = 200
-LONGEST = MAX_ITERATIONS // 4
-"""The longest window that is played micro-step by micro-step: two of them and a tail make an epoch."""
 
 
 _PASSED = {Kind.BACKWARD: 0, Kind.STEP: 1, Kind.SCALER_STEP: 1, Kind.EPOCH_END: 2}
@@ -40,75 +34,6 @@ class Cut(Exception):
 
 class NothingLeft(Exception):
     """An iterator of known length has handed out all that it has."""
-
-
-class Again(Exception):
-    """Something was learned that changes the model (a window's length): the run has to start again."""
-
-
-@dataclass
-class Model:
-    """The sizes that symbols are given. It only ever learns, so that restarts come to an end.
-
-    `literals`: the lengths of windows that are too long to be played as they are. Each is played as a symbol would be,
-    and keeps its spelling.
-    `moduli`: how numbers are written that gates take a counter modulo, whatever they are called.
-    `tail`: how many batches are left over of an epoch after its last whole window; fewer than WINDOW.
-    `ones`: windows, by their last names, that are played with a single micro-step; `shortened`: those that were.
-    """
-
-    windows: set[str] = field(default_factory=set)
-    literals: set[int] = field(default_factory=set)
-    counters: set[str] = field(default_factory=set)
-    moduli: set[str] = field(default_factory=set)
-    longest: int = WINDOW
-    tail: int = 1
-    ones: frozenset[str] = frozenset()
-    shortened: set[str] = field(default_factory=set)
-    assigned: dict[int, dict[str, ir.Expr]] = field(default_factory=dict)
-
-    @property
-    def batches(self) -> int:
-        """The number of batches in an epoch: two windows, and a tail unless the program rules it out."""
-        return 2 * self.longest + self.tail
-
-    def learn_window(self, text: str) -> None:
-        """Takes a symbol for the length of a window. Raises Again when that is new."""
-        if text not in self.windows:
-            self.windows.add(text)
-            raise Again
-
-    def learn_counter(self, text: str) -> None:
-        """Takes a symbol for a counter of micro-steps that starts at 0. Raises Again when that is new."""
-        if text not in self.counters and text not in self.windows:
-            self.counters.add(text)
-            raise Again
-
-    def learn_length(self, length: int) -> None:
-        """Makes an epoch long enough for two windows of a literal length. Raises Again when that is new."""
-        if length > LONGEST and length not in self.literals:
-            self.literals.add(length)
-            raise Again
-        if self.longest < length <= LONGEST:
-            self.longest = length
-            raise Again
-
-    def length(self, window: Symbol) -> int:
-        """How many micro-steps a window of unknown length has."""
-        if window.name not in self.ones and not any(repr(name) in window.text for name in self.ones):
-            return WINDOW
-        self.shortened.add(window.text)
-        return 1
-
-    def sized(self, number: int) -> int:
-        """A number of the program as the model plays it."""
-        return Length(WINDOW, str(number)) if number in self.literals else number
-
-    def learn_no_tail(self) -> None:
-        """Makes the window divide the epoch. Raises Again when that is new."""
-        if self.tail:
-            self.tail = 0
-            raise Again
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from amplint.execution import (
 from amplint.execution.contexts import NoSync
 from amplint.execution.counting import TOLD
 from amplint.execution.endless import says_endless
-from amplint.execution.run import WINDOW, Run
+from amplint.execution.model import WINDOW
+from amplint.execution.run import Run
 from amplint.execution.values import (
     Criterion,
     Function,

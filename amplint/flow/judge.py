@@ -25,6 +25,7 @@ MOST_FREE = 8
 
 _CLIPS = frozenset({"clipping"})
 _PRECISION_FLAG = re.compile(r"(?i)\bamp|amp\b|_amp|fp16|half|scaler|mixed|(?<!b)float16")
+_EQUAL = re.compile(r" == '([^']*)'$")
 
 
 @dataclass(frozen=True)
@@ -178,10 +179,17 @@ def _explained(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]], spare
     all: it is no more than a warning."""
     shown = [trace for trace, found in runs if any(one.key == breach.key for one in found)]
     assumed = _assumed(shown, spared)
-    without = tuple({**shown[0].choices, key: not value} for key, value in assumed)
+    asked = (*assumed, *_never_off(shown[0], [trace for trace, _ in runs]))
+    without = tuple({**shown[0].choices, key: not value} for key, value in asked)
     others = Counter(key.partition(" == ")[0] for key, value in assumed if " == " in key and not value)
     mild = breach.mild or any(count > 1 for count in others.values())
     return replace(breach, assumed=assumed, without=without, mild=mild)
+
+
+def _never_off(shown: Trace, every: Sequence[Trace]) -> Iterable[tuple[str, bool]]:
+    """The choices of a run that speak of float16, and that all runs have made alike: nobody has seen them otherwise."""
+    flags = [(key, value) for key, value in shown.choices.items() if _speaks_of_float16(key)]
+    return [(key, value) for key, value in flags if all(run.choices.get(key, value) is value for run in every)][:2]
 
 
 def _assumed(shown: Sequence[Trace], spared: Sequence[Trace]) -> tuple[tuple[str, bool], ...]:
@@ -263,8 +271,14 @@ def _comes_to(site: Site, events: Iterable[Event]) -> bool:
 
 def _contradicts(trace: Trace) -> bool:
     """Whether two flags that both speak of float16 disagree: nobody can know that such a run exists."""
-    values = {value for key, value in trace.choices.items() if _PRECISION_FLAG.search(key)}
+    values = {value for key, value in trace.choices.items() if _speaks_of_float16(key)}
     return len(values) > 1
+
+
+def _speaks_of_float16(key: str) -> bool:
+    """Whether a choice is one for float16: a flag, or a setting that equals the name of such a precision."""
+    equal = _EQUAL.search(key)
+    return bool(_PRECISION_FLAG.search(equal[1] if equal else key)) and not (equal and "bf" in equal[1])
 
 
 def _goes_back(trace: Trace) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 
 from amplint.execution.entries import Entry, entries, play
-from amplint.execution.run import Again, Model, Run
+from amplint.execution.model import Again, Model
+from amplint.execution.run import Run
 from amplint.flow.choices import all_runs
 from amplint.lower.prune import program_of
 from amplint.lower.statements import Statements

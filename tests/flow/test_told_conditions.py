@@ -237,3 +237,52 @@ def train(args, model, criterion, loader, rounds):
 
 def test_a_run_that_is_over_before_its_first_update_is_no_other_side():
     assert "(when" not in told(STOPPED, "scheduler-horizon-mismatch")
+
+
+BY_NAME = """
+import torch
+from accelerate import Accelerator
+
+def train(args, first, second, optimizer, loader):
+    accelerator = Accelerator(mixed_precision=args.mixed_precision)
+    first, second, optimizer, loader = accelerator.prepare(first, second, optimizer, loader)
+    for x in loader:
+        accelerator.backward(second(first(x)).mean())
+        accelerator.clip_grad_norm_(first.parameters(), 1.0)
+        accelerator.clip_grad_norm_(second.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_another_precision_of_the_same_setting_is_the_other_side():
+    assert told(BY_NAME, "repeated-unscale").endswith("(when `args.mixed_precision == 'fp16'`)")
+
+
+RESUMED = """
+from accelerate import Accelerator
+from transformers import get_scheduler
+
+def train(args, model, optimizer, loader, accumulate):
+    accelerator = Accelerator(gradient_accumulation_steps=accumulate)
+    schedule = get_scheduler("linear", optimizer, 0, args.max_steps * accumulate)
+    model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+    done = 0
+    if args.resume:
+        done = int(args.resume.split("-")[1])
+    for epoch in range(args.epochs):
+        for batch in loader:
+            with accelerator.accumulate(model):
+                accelerator.backward(model(**batch).loss)
+                optimizer.step()
+                schedule.step()
+                optimizer.zero_grad()
+            if accelerator.sync_gradients:
+                done += 1
+            if done >= args.max_steps:
+                break
+"""
+
+
+def test_a_run_in_which_nobody_knows_what_a_horizon_counts_is_no_other_side():
+    assert "resume" not in told(RESUMED, "scheduler-horizon-mismatch")

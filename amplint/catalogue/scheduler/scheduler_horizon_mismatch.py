@@ -82,7 +82,7 @@ None. The horizon or the place of the step may be the wrong one, and the horizon
 """
 
 from amplint.catalogue.amounts import at_least
-from amplint.catalogue.horizons import amiss, handed_over_per_step, of_another_unit, unit_words
+from amplint.catalogue.horizons import amiss, handed_over_per_step, of_another_unit, uncounted, unit_words
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
@@ -97,4 +97,5 @@ RULE = Rule(
     words=unit_words,
     find=handed_over_per_step,
     needs_every_path=False,
+    undecided=uncounted,
 )
