@@ -16,7 +16,7 @@ from amplint.execution.scopes import Scope
 from amplint.execution.values import Function, Instance, Method, Scheduler, Value, text_of
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.protocol.cadence import COMPLEX, MICRO_BATCHES, PAST
+from amplint.protocol.cadence import COMPLEX, HOLDS, MICRO_BATCHES, PAST
 
 _RATES = ("get_lr", "_get_closed_form_lr")
 _WARM = re.compile(r"(?i)warm")
@@ -55,6 +55,8 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
     bodies = list(_bodies(run, made, instance))
     if any(body.turns_complex(run) for body in bodies):
         made.said[PAST] = COMPLEX
+    if any(body.begins_at_one() for body in bodies):
+        made.said[HOLDS] = "yes"
     for one in (number for body in bodies for number in body.numbers(run)):
         known = found.setdefault((type(one.value), text_of(one.value)), one)
         found[type(one.value), text_of(one.value)] = replace(known, paired=known.paired or one.paired)
@@ -155,6 +157,15 @@ class _Body:
         self.bound = [(node.target.name, node) for node in bound if isinstance(node.target, ir.Name)]
         self.plain = called.counts
         self.paired = {id(part) for node in self.nodes for part in self._beside(node)}
+
+    def begins_at_one(self) -> bool:
+        """Whether the count is kept from falling below 1: then the first two values are equal."""
+        calls = (node for node in self.nodes if isinstance(node, ir.Call) and spelled(node.func) == "max")
+        return any(
+            any(isinstance(one, ir.Const) and one.value == 1 for one in call.args)
+            and any(self._counts(one) and not isinstance(one, ir.Binary) for one in call.args)
+            for call in calls
+        )
 
     def _name(self, bound: Sequence[ir.Assign | ir.Augment]) -> None:
         """Adds the names that hold such a count, and takes out those that may hold another one."""
