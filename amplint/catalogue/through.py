@@ -184,8 +184,10 @@ def asked_words(moment: Moment) -> dict[str, str]:
 
 def twice_words(moment: Moment) -> dict[str, str]:
     """By what the losses are divided twice, and how large the gradient is."""
-    n = moment.last[Kind.BACKWARD].detail.get("divisor", "2" if _seen_twice(moment) else "N")
-    return {"n": n, "sum": f"1 / {n}", "again": _FRAMEWORK, **divisor_words(moment)}
+    said = moment.last[Kind.BACKWARD].detail
+    n = said.get("divisor", "2" if _seen_twice(moment) else "N")
+    since = {"begins": said["begins"]} if "begins" in said else {}
+    return {"n": n, "sum": f"1 / {n}", "again": _FRAMEWORK, **since, **divisor_words(moment)}
 
 
 def divided_before_an_engine(moment: Moment) -> bool:

@@ -10,8 +10,10 @@ does one of these as well does it twice.
 
 ## Why it is easy to miss
 
-It is how a loop looks without DeepSpeed. Where the configuration's window is 1 a gate by hand is right: the rule speaks
-only where the configuration is seen to hold the window.
+It is how a loop looks without DeepSpeed. Where the configuration's window is 1 a gate by hand is right, and where it
+holds `managed_gradient_accumulation: False`: the rule speaks only where the configuration is seen to hold the window.
+The schedule that `deepspeed.initialize` returns is stepped by `engine.step()`, whoever made it and wherever the
+configuration stands.
 
 ## Example
 
@@ -49,7 +51,7 @@ def train(args, model, loader, criterion):
 ## What to do
 
 Call `engine.backward(loss)` and `engine.step()` on every micro-step, and nothing else: no `optimizer.step()`, no
-`zero_grad()`, and no `scheduler.step()` for a schedule that was handed to `deepspeed.initialize`. What belongs to an
+`zero_grad()`, and no `scheduler.step()` of the schedule that `deepspeed.initialize` returns. What belongs to an
 update (logging, an average of the weights) may ask `engine.is_gradient_accumulation_boundary()` before `engine.step()`.
 
 ## Fix
