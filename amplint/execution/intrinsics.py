@@ -192,6 +192,11 @@ def _handed_before(run: Run, args: list[Value], keywords: Keywords, at: ir.Span)
     return flows.before(run, args[0], args[1], args[2])
 
 
+def _first_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`first_of(values)`: the first of a list that is seen; anything else is itself."""
+    return args[0][0] if isinstance(args[0], (list, tuple)) and args[0] else args[0]
+
+
 def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`fresh(name)`: a name that nothing else in this run has."""
     return run.name(args[0])
@@ -307,6 +312,12 @@ def _called(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return run.called and args[0] != 1
 
 
+def _zero_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`zero_all()`: the gradients of all optimizers are zeroed."""
+    run.emit(Kind.ZERO_GRAD, at)
+    return None
+
+
 def _zeroes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`zeroes()`: whether the user's program zeroes gradients anywhere."""
     return any("zero_grad" in used for used in run.program.usage.values())
@@ -326,6 +337,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "due": _due,
     "entry": _entry,
     "entry_of": _entry_of,
+    "first_of": _first_of,
     "fresh": _fresh,
     "gradients": _gradients,
     "handed": _handed,
@@ -352,5 +364,6 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "unscale_all": _unscale_all,
     "unscaled": _unscaled,
     "whole": _whole,
+    "zero_all": _zero_all,
     "zeroes": _zeroes,
 }
