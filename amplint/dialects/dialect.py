@@ -112,7 +112,8 @@ class Dialect:
     `sentences`: how an event of certain objects is written, and read. `remedies`: per rule, what to do about it where
     the framework back-propagates or steps, if that is something else than with torch alone.
     `live`: what its frames tell while it runs.
-    `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `loops`: classes of which
+    `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss; `loss_classes`:
+    classes of losses that users derive from for them, and the method that is called. `loops`: classes of which
     the framework calls methods from a loop of its own. `words`: a file without
     any of these has no training step. `accounts`: who does what in the step, for people.
     """
@@ -130,6 +131,7 @@ class Dialect:
     plain: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()
     trainers: Mapping[str, Normalization] = field(default_factory=dict)
+    loss_classes: Mapping[str, str] = field(default_factory=dict)
     loops: Mapping[str, Loop] = field(default_factory=dict)
     seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
