@@ -270,6 +270,8 @@ class Stepping(Calls):
 
     def _feed_step(self, optimizer: Any) -> None:
         recorder, token = self._recorder, list[Moment]()
+        if recorder.frameworks.sets_up(recorder.sites.stack()):
+            return
         name = recorder.optimizer(optimizer)
         recorder.by_hand.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)

@@ -17,7 +17,14 @@ DEEPSPEED = Dialect(
     transparent=frozenset({"deepspeed.add_config_arguments"}),
     adopts={"model_engine": "Engine"},
     shape={"Engine": ("model", frozenset({"backward", "step"}))},
-    live=Live(folders=("deepspeed",), windows={"backward": "gradient_accumulation_steps"}),
+    live=Live(
+        folders=("deepspeed",),
+        windows={"backward": "gradient_accumulation_steps"},
+        counts={"step": "gradient_accumulation_steps"},
+        counting={"managed_gradient_accumulation": True, "_is_gradient_accumulation_boundary": None},
+        moves={"_take_model_step": "`engine.step()`"},
+        sets_up=frozenset({"initialize"}),
+    ),
     spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping"},
     remedies={
         **dict.fromkeys(CLIPS, _CLIP),
