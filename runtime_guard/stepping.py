@@ -286,8 +286,7 @@ class Stepping(Calls):
         """An optimizer may drop the gradients that it has used."""
         recorder = self._recorder
         name = recorder.optimizer(optimizer)
-        if not recorder.watches[name].empty and recorder.watches[name].news() == "gone":
-            recorder.gone(optimizer, name)
+        recorder.by_hand.after_step(optimizer, name)
         recorder.seen()
 
     def zeroes(self, args: Any, kwargs: Any) -> Any:

@@ -71,6 +71,7 @@ TRANSFORMERS = Dialect(
         loops=frozenset({"train", "_inner_training_loop"}),
         losses={"training_step": ("compute_loss_func", "compute_loss", "_compute_loss")},
         windows={"training_step": "current_gradient_accumulation_steps"},
+        moves=dict.fromkeys(("_inner_training_loop", "_run_epoch"), "the Trainer"),
     ),
     accounts=(TRAINER,),
 )

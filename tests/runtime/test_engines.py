@@ -61,6 +61,34 @@ def initialize(model, optimizer, lr_scheduler, config):
     optimizer.zero_grad()
     return DeepSpeedEngine(model, optimizer, lr_scheduler, config), optimizer, None, lr_scheduler
 """
+FLAT = (
+    ENGINE.replace(
+        "        loss.backward()\n",
+        """        loss.backward()
+        taken = torch.cat([one.grad.reshape(-1) for one in self.module.parameters()])
+        self.taken = taken if self.taken is None else self.taken + taken
+        for one in self.module.parameters():
+            one.grad = None
+""",
+    )
+    .replace(
+        "        self.optimizer.step()\n",
+        """        self.flat.grad, self.taken = self.taken, None
+        self.optimizer.step()
+        torch.nn.utils.vector_to_parameters(self.flat.detach(), self.module.parameters())
+""",
+        1,
+    )
+    .replace(
+        "None, 0\n",
+        """None, 0
+        self.flat, self.taken = torch.nn.utils.parameters_to_vector(model.parameters()).detach().requires_grad_(), None
+        optimizer.param_groups[0]["params"] = [self.flat]
+        optimizer.state.clear()
+""",
+    )
+)
+"""Gradients are gathered elsewhere, and what is stepped is one flat copy (`deepspeed/runtime/zero/stage3.py`)."""
 RIGHT = """
 import deepspeed
 import torch
@@ -87,9 +115,9 @@ def reported(tmp_path):
     (package / "runtime").mkdir(parents=True)
     (package / "__init__.py").write_text("from deepspeed.runtime.engine import initialize\n")
     (package / "runtime" / "__init__.py").write_text("")
-    (package / "runtime" / "engine.py").write_text(ENGINE)
 
-    def run(source: str) -> dict:
+    def run(source: str, engine: str = ENGINE) -> dict:
+        (package / "runtime" / "engine.py").write_text(engine)
         (tmp_path / "train.py").write_text(source)
         paths = os.pathsep.join([str(package.parent), str(Path(__file__).parents[2])])
         command = [sys.executable, "-W", "ignore", "-m", "runtime_guard", "--report", "report.json", "train.py"]
@@ -156,3 +184,16 @@ def test_what_is_stepped_while_the_engine_is_made_witnesses_nothing(reported):
     told = [one["previous"] for one in report["violations"] if one["previous"] is not None]
     assert not any("initialize" in rows[one["line"] - 1] for one in told)
     assert ("scheduler-per-micro-step", "other.step()") in found(report, source)
+
+
+def test_gradients_that_are_taken_along_into_a_flat_copy_are_not_erased(reported):
+    report = reported(RIGHT, FLAT)
+    assert report["violations"] == []
+    assert report["windows"]["micro_steps"] == {"4": 8}
+    assert any("steps copies" in one for one in report["not_covered"])
+    assert report["optimizers"][0]["weight_sum"]["graph"] is None
+
+
+def test_what_steps_a_flat_copy_is_seen_to_be_gated_by_hand(reported):
+    source = RIGHT.replace(STEP, GATED)
+    assert found(reported(source, FLAT), source) == [("gated-framework-step", "engine.step()")]
