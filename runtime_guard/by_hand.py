@@ -53,6 +53,13 @@ class ByHand:
             detail = {"limit": f"{limit:.6g}", "scale": str(carried_now)}
             recorder.feed(Kind.CLIP, optimizer=name, stack=place, detail=detail)
 
+    def closing(self, optimizer: Any) -> None:
+        """The end of a window, before its step. What a framework does to gradients among several ranks shares them."""
+        recorder = self._recorder
+        recorder.ranks.look()
+        shared = not recorder.ranks.alone and recorder.frameworks.knows(recorder.sites.stack())
+        recorder.measures.run(recorder.numbers.closing, optimizer, shared)
+
     def gone(self, optimizer: Any, name: str) -> None:
         """The event of gradients that are there no more: dropped, or perhaps taken along into copies."""
         if GIVEN.together(optimizer):

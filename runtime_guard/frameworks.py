@@ -119,6 +119,10 @@ class Frameworks:
             )
         return known
 
+    def knows(self, place: Place) -> bool:
+        """Whether a framework that is known stands between torch and the user's code."""
+        return place in self._sites.framed and "through" in self.told(place, _NOBODY)
+
     def sets_up(self, place: Place) -> bool:
         """Whether a framework makes what it needs for itself: what it steps meanwhile is no step of the training."""
         if place not in self._sites.framed:

@@ -238,7 +238,7 @@ class Stepping(Calls):
         if outer:
             recorder.look()
         if not again and not callable(closure):
-            recorder.measures.run(recorder.numbers.closing, optimizer)
+            recorder.by_hand.closing(optimizer)
         if outer:
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False

@@ -197,3 +197,38 @@ def test_gradients_that_are_taken_along_into_a_flat_copy_are_not_erased(reported
 def test_what_steps_a_flat_copy_is_seen_to_be_gated_by_hand(reported):
     source = RIGHT.replace(STEP, GATED)
     assert found(reported(source, FLAT), source) == [("gated-framework-step", "engine.step()")]
+
+
+SHARING = ENGINE.replace(
+    "        self.optimizer.step()\n",
+    """        for one in self.module.parameters():
+            torch.distributed.all_reduce(one.grad)
+            one.grad /= 2
+        self.optimizer.step()
+""",
+    1,
+)
+GROUP = """
+import os
+torch.distributed.init_process_group(
+    "gloo", init_method=f"file://{os.getcwd()}/group", rank=int(os.environ["RANK"]), world_size=2
+)
+torch.manual_seed(int(os.environ["RANK"]))
+"""
+
+
+def test_a_mean_over_the_ranks_is_no_factor(tmp_path, reported):
+    package = tmp_path / "site-packages" / "deepspeed" / "runtime" / "engine.py"
+    package.write_text(SHARING)
+    source = RIGHT.replace("torch.manual_seed(0)\n", GROUP)
+    (tmp_path / "train.py").write_text(source)
+    paths = os.pathsep.join([str(tmp_path / "site-packages"), str(Path(__file__).parents[2])])
+    command = [sys.executable, "-W", "ignore", "-m", "runtime_guard", "--report", "report.json", "train.py"]
+    ranks = [
+        subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths, "RANK": str(rank)})
+        for rank in range(2)
+    ]
+    assert [rank.wait(120) for rank in ranks] == [0, 0]
+    weights = json.loads((tmp_path / "report.json").read_text())["optimizers"][0]["weight_sum"]
+    assert weights["graph"]["last"] == pytest.approx(1.0)
+    assert weights["ledger"] is None
