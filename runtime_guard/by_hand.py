@@ -8,7 +8,7 @@ from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.ledger import Grads, carried
 from runtime_guard.clips_by_hand import Thresholds, edit_in
 from runtime_guard.late_division import quotient_in
-from runtime_guard.owners import parameters_of
+from runtime_guard.owners import GIVEN, parameters_of
 from runtime_guard.unseen import watched
 
 if TYPE_CHECKING:
@@ -52,6 +52,34 @@ class ByHand:
             place = (*stack[:-1], edit_in(stack[-1].path) or stack[-1])
             detail = {"limit": f"{limit:.6g}", "scale": str(carried_now)}
             recorder.feed(Kind.CLIP, optimizer=name, stack=place, detail=detail)
+
+    def closing(self, optimizer: Any) -> None:
+        """The end of a window, before its step. What a framework does to gradients among several ranks shares them."""
+        recorder = self._recorder
+        recorder.ranks.look()
+        shared = not recorder.ranks.alone and recorder.frameworks.knows(recorder.sites.stack())
+        recorder.measures.run(recorder.numbers.closing, optimizer, shared)
+
+    def gone(self, optimizer: Any, name: str) -> None:
+        """The event of gradients that are there no more: dropped, or perhaps taken along into copies."""
+        if GIVEN.together(optimizer):
+            self._recorder.feed(Kind.OPAQUE, optimizer=name)
+            self._recorder.measures.run(self._recorder.numbers.erased, optimizer)
+        else:
+            self.erased(optimizer, name)
+
+    def after_step(self, optimizer: Any, name: str) -> None:
+        """The event of gradients that a step has dropped when it had used them, or before, when they had been taken
+        along into copies."""
+        watch = self._recorder.watches[name]
+        taken = watch.empty and GIVEN.together(optimizer)
+        if taken or (not watch.empty and watch.news() == "gone"):
+            self.erased(optimizer, name)
+
+    def erased(self, optimizer: Any, name: str) -> None:
+        """The event of gradients that were dropped by hand."""
+        self._recorder.feed(Kind.ZERO_GRAD, optimizer=name, detail={"by_hand": "yes"})
+        self._recorder.measures.run(self._recorder.numbers.erased, optimizer)
 
     def divided_late(self, name: str) -> None:
         """The event of a loss that was back-propagated whole, if the user's frames hold a quotient of it."""

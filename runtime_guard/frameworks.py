@@ -69,6 +69,7 @@ class Frameworks:
         self._moved: dict[tuple[Place, Site], Place] = {}
         self._own: dict[Place, Brought] = {}
         self._surrounded: dict[Place, bool] = {}
+        self._set_up: dict[Place, bool] = {}
         self._hooks: dict[Site, Place] = {}  # wherever the framework calls one from, it is the same step of the program
         self.looped: set[Place] = set()
 
@@ -118,6 +119,21 @@ class Frameworks:
             )
         return known
 
+    def knows(self, place: Place) -> bool:
+        """Whether a framework that is known stands between torch and the user's code."""
+        return place in self._sites.framed and "through" in self.told(place, _NOBODY)
+
+    def sets_up(self, place: Place) -> bool:
+        """Whether a framework makes what it needs for itself: what it steps meanwhile is no step of the training."""
+        if place not in self._sites.framed:
+            return False
+        known = self._set_up.get(place)
+        if known is None:
+            pairs = ((frame, self._known(frame)) for frame in self._between())
+            known = any(pair is not None and frame.f_code.co_name in pair[1].sets_up for frame, pair in pairs)
+            self._set_up[place] = known
+        return known
+
     def _between(self) -> Iterator[FrameType]:
         """The frames of installed packages between torch and the user's code, innermost first."""
         walker: FrameType | None = sys._getframe(1)
@@ -137,6 +153,7 @@ class Frameworks:
                 continue
             dialect, live = known
             found = {**found, **dialect.spelling, "through": dialect.name}
+            found |= _by_itself(frame, live)
             if frame.f_code.co_name in live.loops:
                 self.looped.add(place)
         return found
@@ -165,8 +182,7 @@ class Frameworks:
         if known is None or attribute is None:
             return None
         owner = frame.f_locals.get("self")
-        length = getattr(owner, attribute, None)
-        length = length() if inspect.ismethod(length) else length
+        length = _held(owner, attribute)
         if type(length) is not int:
             return None
         context, count = known[1].context or (None, "")
@@ -210,6 +226,22 @@ class Frameworks:
             return False
         above = self._known(walker.f_back)
         return above is not None and walker.f_code.co_name in above[1].losses
+
+
+def _held(owner: object, attribute: str) -> object:
+    """What an object holds under a name, or what its method of that name returns; Ellipsis if it has neither."""
+    found = getattr(owner, attribute, ...)
+    return found() if inspect.ismethod(found) else found
+
+
+def _by_itself(frame: FrameType, live: Live) -> dict[str, str]:
+    """What the function of a frame does without being asked: it counts its calls, or moves a schedule on."""
+    name, owner = frame.f_code.co_name, frame.f_locals.get("self")
+    found = {"moves": live.moves[name]} if name in live.moves else {}
+    if name not in live.counts or any(_held(owner, one) != held for one, held in live.counting.items()):
+        return found
+    length = _held(owner, live.counts[name])
+    return {**found, "calls": str(length)} if type(length) is int else found
 
 
 def _code(function: Any) -> CodeType | None:

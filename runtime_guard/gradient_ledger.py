@@ -102,6 +102,10 @@ class GradientLedger:
             return
         self.touches.append((what, self.micro_steps, before, now))
 
+    def share(self) -> None:
+        """Breaks where the gradient is not as at the last look: it was put together with what other ranks have."""
+        self.broken = self.broken or not self._same()
+
     def factor(self) -> float | None:
         """The one number that all sampled values were multiplied by since the last look; None if it is not one, or if
         it is not known without waiting."""

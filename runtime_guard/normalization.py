@@ -236,10 +236,13 @@ class Normalization:
         """
         return self.track(optimizer).at_step(token)
 
-    def closing(self, optimizer: Optimizer) -> None:
-        """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them."""
+    def closing(self, optimizer: Optimizer, shared: bool = False) -> None:
+        """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them. `shared`:
+        what has changed them since is perhaps their mean over the ranks."""
         account = self.track(optimizer)
         if account.follows(self.probe_every):
+            if shared:
+                account.ledger.share()
             account.ledger.look("unscale" if account.window.scaled else "code before the step")
             account.measure = account.ledger.close()
         account.note("learning_rate", learning_rate(optimizer))

@@ -54,6 +54,12 @@ class Given:
                 return False  # the ends are as they were: asked often
         return list(map(id, self.filled(optimizer))) != list(map(id, parameters_of(optimizer)))
 
+    def together(self, optimizer: Any) -> bool:
+        """Whether an optimizer steps copies that each hold many tensors at once: who fills them takes the gradients
+        away meanwhile, and gathers them elsewhere (DeepSpeed 0.19.8, `zero/stage_1_and_2.py`, `zero/stage3.py`)."""
+        first = self._first(optimizer)
+        return self.exchanged(optimizer) and first is not None and len(first) != len(parameters_of(optimizer))
+
     def adopt(self, optimizer: Any) -> None:
         """From now on what an optimizer steps is what it was given."""
         self._keep(optimizer, parameters_of(optimizer))

@@ -334,7 +334,7 @@ class Recorder:
         """Makes events of what has happened to gradients by hand. `unscales`: whose scale a scaler takes out now."""
         for thing, name in self._changed() if self.homes.alone else self.mine():
             if (news := self.watches[name].news()) == "gone":
-                self.gone(thing, name)
+                self.by_hand.gone(thing, name)
             elif news == "changed":
                 self.by_hand.changed(thing, name, thing is unscales)
 
@@ -346,11 +346,6 @@ class Recorder:
             if watch.seen != watch.now() and (thing := reference()) is not None:
                 found.append((thing, name))
         return found
-
-    def gone(self, optimizer: Any, name: str) -> None:
-        """The event of gradients that were dropped by hand."""
-        self.feed(Kind.ZERO_GRAD, optimizer=name, detail={"by_hand": "yes"})
-        self.measures.run(self.numbers.erased, optimizer)
 
     def seen(self) -> None:
         """Takes the gradients as they are now for known."""

@@ -238,7 +238,7 @@ class Stepping(Calls):
         if outer:
             recorder.look()
         if not again and not callable(closure):
-            recorder.measures.run(recorder.numbers.closing, optimizer)
+            recorder.by_hand.closing(optimizer)
         if outer:
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False
@@ -270,6 +270,8 @@ class Stepping(Calls):
 
     def _feed_step(self, optimizer: Any) -> None:
         recorder, token = self._recorder, list[Moment]()
+        if recorder.frameworks.sets_up(recorder.sites.stack()):
+            return
         name = recorder.optimizer(optimizer)
         recorder.by_hand.divided_late(name)
         reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
@@ -284,8 +286,7 @@ class Stepping(Calls):
         """An optimizer may drop the gradients that it has used."""
         recorder = self._recorder
         name = recorder.optimizer(optimizer)
-        if not recorder.watches[name].empty and recorder.watches[name].news() == "gone":
-            recorder.gone(optimizer, name)
+        recorder.by_hand.after_step(optimizer, name)
         recorder.seen()
 
     def zeroes(self, args: Any, kwargs: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isclose
 
+from amplint.catalogue.felt import consequence
 from amplint.catalogue.lengths import length_of, measured
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.ledger import carried
@@ -13,10 +14,6 @@ from amplint.protocol.state import Moment
 from amplint.protocol.window import Window, epoch_of, loses, totals, worth
 from amplint.protocol.window import begins_micro_step as _begins
 
-_ADAPTIVE = frozenset(
-    """Adam Adamax NAdam RAdam RMSprop Adagrad Adadelta Adam8bit PagedAdam8bit FusedAdam DeepSpeedCPUAdam""".split()
-)
-_DECOUPLED = frozenset({"AdamW", "AdamW8bit", "PagedAdamW8bit", "PagedAdamW", "Lion", "Lion8bit"})
 _LARGE_THRESHOLD = 64.0
 _SMALL_THRESHOLD = 0.1
 
@@ -62,35 +59,11 @@ def scale_in_doubt(moment: Moment) -> bool:
     return moment.event.kind is Kind.BACKWARD and moment.event.scaled is None
 
 
-def hardly_felt(moment: Moment) -> bool:
-    """Whether the optimizer is known not to feel a constant factor: it is adaptive, or its rate divided instead."""
-    algorithm = moment.ledger.algorithm
-    if _clipped(moment) or algorithm is None:
-        return False
-    created = moment.last.get(Kind.CREATE)
-    said = created.detail if created is not None else {}
-    return algorithm in _DECOUPLED or "slower" in said or (algorithm in _ADAPTIVE and said.get("decays") != "yes")
-
-
-def _clipped(moment: Moment) -> bool:
-    """Whether gradients are clipped: by a call, or in the framework's step."""
-    return Kind.CLIP in moment.last or moment.event.detail.get("clips") == "yes"
-
-
 def window_words(moment: Moment) -> dict[str, str]:
     """How a message spells the window's length, and what too large a gradient does under this optimizer."""
     backward = moment.last.get(Kind.BACKWARD)
     length = (backward.detail.get("added_over") if backward is not None else None) or length_of(moment)
-    felt = "norm that the clip compares with its threshold" if _clipped(moment) else "step of SGD"
-    consequence = f", and with it the {felt}"
-    if moment.ledger.algorithm in _ADAPTIVE and not _clipped(moment):
-        consequence = f" ({moment.ledger.algorithm} hides it, but not from its weight decay, which counts too little)"
-    if hardly_felt(moment):
-        engine = moment.event.detail.get("clips") == "perhaps"
-        unless = "unless the engine clips" if engine else "as long as nothing is clipped or decayed with the gradient"
-        hider = moment.last[Kind.CREATE].detail.get("slower", moment.ledger.algorithm)
-        consequence = f" ({hider} hides it {unless})"
-    return {"n": length, "times": _measured_sum(moment) or length, "consequence": consequence}
+    return {"n": length, "times": _measured_sum(moment) or length, "consequence": consequence(moment)}
 
 
 def _measured_sum(moment: Moment) -> str | None:

@@ -12,7 +12,7 @@ from math import isclose
 from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.catalogue.rule import Rule
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import Event, Kind
+from amplint.protocol.events import STEPS, Event, Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
@@ -156,6 +156,22 @@ def gated_by_hand(moment: Moment) -> bool:
     return window is not None and gate is not None and (window.isdecimal() or window == gate.length)
 
 
+def counted_twice(moment: Moment) -> bool:
+    """Whether a step that a framework takes on every N-th call was made of several times N micro-steps, under a gate
+    of the user's that counts them too."""
+    calls, gate = moment.event.detail.get("calls", ""), moment.event.gate
+    if gate is None or gate.length is None or not calls.isdecimal() or int(calls) < 2:
+        return False
+    found = moment.ledger.window.micro_steps
+    return found > int(calls) and found % int(calls) == 0
+
+
+def moved_twice(moment: Moment) -> bool:
+    """Whether the user steps a schedule that a framework has moved on by itself just before."""
+    before = moment.last.get(Kind.SCHEDULER_STEP)
+    return by_hand(moment) and before is not None and "moves" in before.detail
+
+
 def done_again(moment: Moment) -> bool:
     """Whether something is done once more that the framework does by itself."""
     return "again" in moment.event.detail
@@ -169,7 +185,12 @@ def done_instead(moment: Moment) -> bool:
 def asked_words(moment: Moment) -> dict[str, str]:
     """What is wrong with a step that is asked of a framework."""
     said = moment.event.detail
-    n = said.get("window", "")
+    n, often = said.get("window", ""), said.get("window", "")
+    if moment.event.kind is Kind.SCHEDULER_STEP:
+        said = {"again": "the schedule's step", "by": moment.last[Kind.SCHEDULER_STEP].detail["moves"]}
+    if moment.event.kind in STEPS:
+        n = said["calls"]
+        often = str(moment.ledger.window.micro_steps // int(n))
     if "again" in said:
         by = said.get("by", "`engine.step()`")
         return {"what": f"{said['again']} is taken by {by} already: it is taken twice", "remedy": f"leave it to {by}"}
@@ -178,14 +199,17 @@ def asked_words(moment: Moment) -> dict[str, str]:
             f"`{said['instead']}` is called in place of `engine.step()`: the engine never gets to the end of its window"
         )
         return {"what": f"{what} of {n}, and reduces nothing over the ranks", "remedy": "call `engine.step()` instead"}
-    what = f"the engine steps once in {n} calls: called once in {n} micro-steps, it steps once in {n} x {n} of them"
+    whole = f"it steps once in {n} x {often} of them"
+    what = f"the engine steps once in {n} calls: called once in {often} micro-steps, {whole}"
     return {"what": what, "remedy": "call it on every micro-step"}
 
 
 def twice_words(moment: Moment) -> dict[str, str]:
     """By what the losses are divided twice, and how large the gradient is."""
-    n = moment.last[Kind.BACKWARD].detail.get("divisor", "2" if _seen_twice(moment) else "N")
-    return {"n": n, "sum": f"1 / {n}", "again": _FRAMEWORK, **divisor_words(moment)}
+    said = moment.last[Kind.BACKWARD].detail
+    n = said.get("divisor", "2" if _seen_twice(moment) else "N")
+    since = {"begins": said["begins"]} if "begins" in said else {}
+    return {"n": n, "sum": f"1 / {n}", "again": _FRAMEWORK, **since, **divisor_words(moment)}
 
 
 def divided_before_an_engine(moment: Moment) -> bool:

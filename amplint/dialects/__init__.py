@@ -54,6 +54,14 @@ TRAINERS: Mapping[str, Normalization] = {
 }
 """Classes whose `compute_loss` users override, and who then normalizes the loss."""
 
+LOSS_CLASSES: Mapping[str, str] = {
+    name: method for dialect in DIALECTS for name, method in dialect.loss_classes.items()
+}
+"""Classes of losses that users derive from, and the method that a trainer calls."""
+
+LOSS_BASES: frozenset[str] = frozenset(name.rpartition(".")[2] for name in LOSS_CLASSES)
+"""What such classes are called: a class that derives from one can matter without any other word of training."""
+
 LOOPS: Mapping[str, Loop] = {name: loop for dialect in DIALECTS for name, loop in dialect.loops.items()}
 """Classes of which a framework calls methods from a loop of its own."""
 

@@ -6,6 +6,7 @@ from amplint.dialects.account import Account
 from amplint.dialects.dialect import CLIPS, Dialect, Live, Role
 
 _CLIP = "set `gradient_clipping` in the configuration of DeepSpeed, and take this clip out: `engine.step()` clips"
+_ZEROES = "take it out: `engine.step()` zeroes the gradients of a window that it has used"
 _AT_BOUNDARY = "where `engine.is_gradient_accumulation_boundary()` is true before `engine.step()`"
 
 DEEPSPEED = Dialect(
@@ -16,17 +17,26 @@ DEEPSPEED = Dialect(
     transparent=frozenset({"deepspeed.add_config_arguments"}),
     adopts={"model_engine": "Engine"},
     shape={"Engine": ("model", frozenset({"backward", "step"}))},
-    live=Live(folders=("deepspeed",), windows={"backward": "gradient_accumulation_steps"}),
+    live=Live(
+        folders=("deepspeed",),
+        windows={"backward": "gradient_accumulation_steps"},
+        counts={"step": "gradient_accumulation_steps"},
+        counting={"managed_gradient_accumulation": True, "_is_gradient_accumulation_boundary": None},
+        moves={"_take_model_step": "`engine.step()`"},
+        sets_up=frozenset({"initialize"}),
+    ),
     spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping"},
     remedies={
         **dict.fromkeys(CLIPS, _CLIP),
         "double-loss-division": "leave the division to `engine.backward(loss)`",
         "ema-per-micro-step": f"update the average {_AT_BOUNDARY}",
+        "missing-step": "call `engine.step()` after each `engine.backward(loss)`",
         "scaled-gradient-norm": "use `engine.get_global_grad_norm()` after `engine.step()`",
         "scheduler-on-skipped-step": "hand it to `deepspeed.initialize(..., lr_scheduler=scheduler)`: `engine.step()` "
         "moves it on, unless the step was skipped",
         "scheduler-per-micro-step": "hand it to `deepspeed.initialize(..., lr_scheduler=scheduler)`: `engine.step()` "
         "moves it on once per window",
+        **dict.fromkeys(("zero-grad-before-step", "zero-grad-per-micro-step"), _ZEROES),
     },
     accounts=(
         Account(
@@ -35,9 +45,12 @@ DEEPSPEED = Dialect(
             divides=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
             scales=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
             unscales=("`engine.step`", "deepspeed/runtime/zero/stage_1_and_2.py, `unscale_and_clip_grads`"),
-            gates=("`engine.step`, called on every micro-step", "deepspeed/runtime/engine.py, `step`"),
+            gates=(
+                "`engine.step`, called on every micro-step; you, where `managed_gradient_accumulation` is false",
+                "deepspeed/runtime/engine.py, `step`",
+            ),
             schedules=(
-                "`engine.step`, if it was handed to `initialize`",
+                "`engine.step`: the one that `initialize` returns",
                 "deepspeed/runtime/engine.py, `_take_model_step`",
             ),
             saves=("`engine.save_checkpoint`", "deepspeed/runtime/engine.py, `save_checkpoint`"),

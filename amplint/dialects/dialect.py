@@ -75,7 +75,10 @@ class Live:
     `losses`: its functions that take a loss on to its backward, and the attributes of their `self` that users define
     and that make the loss, the first that is the user's. `windows`: its functions that divide a loss, and the
     attribute of their `self` that holds by how many micro-steps. `context`: what is to be entered around a micro-step,
-    and the attribute of such a `self` that counts how often it was.
+    and the attribute of such a `self` that counts how often it was. `counts`: its functions that step on every N-th
+    call of them alone, and the attribute of their `self` that holds N; `counting`: attributes of such a `self`, and
+    what they hold where it counts by itself. `moves`: its functions that move a schedule on by themselves, and what the
+    user calls for that. `sets_up`: its functions whose steps are no part of the training.
     """
 
     folders: tuple[str, ...]
@@ -83,6 +86,10 @@ class Live:
     losses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     windows: Mapping[str, str] = field(default_factory=dict)
     context: tuple[str, str] | None = None
+    counts: Mapping[str, str] = field(default_factory=dict)
+    counting: Mapping[str, object] = field(default_factory=dict)
+    moves: Mapping[str, str] = field(default_factory=dict)
+    sets_up: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,8 @@ class Dialect:
     `sentences`: how an event of certain objects is written, and read. `remedies`: per rule, what to do about it where
     the framework back-propagates or steps, if that is something else than with torch alone.
     `live`: what its frames tell while it runs.
-    `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss. `loops`: classes of which
+    `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss; `loss_classes`:
+    classes of losses that users derive from for them, and the method that is called. `loops`: classes of which
     the framework calls methods from a loop of its own. `words`: a file without
     any of these has no training step. `accounts`: who does what in the step, for people.
     """
@@ -130,6 +138,7 @@ class Dialect:
     plain: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()
     trainers: Mapping[str, Normalization] = field(default_factory=dict)
+    loss_classes: Mapping[str, str] = field(default_factory=dict)
     loops: Mapping[str, Loop] = field(default_factory=dict)
     seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()

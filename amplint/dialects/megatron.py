@@ -18,6 +18,8 @@ MEGATRON = Dialect(
         f"{_CORE}.num_microbatches_calculator.get_num_microbatches": "get_num_microbatches",
         "megatron.training.get_num_microbatches": "get_num_microbatches",
         f"{_CORE}.optimizer.get_megatron_optimizer": "get_megatron_optimizer",
+        f"{_CORE}.optimizer_param_scheduler.OptimizerParamScheduler": "ParamScheduler",
+        f"{_CORE}.distributed.DistributedDataParallel": "ModelChunk",
         "megatron.training.training.setup_model_and_optimizer": "setup_model_and_optimizer",
         **{f"{place}.pretrain": "pretrain" for place in _TRAINING},
     },

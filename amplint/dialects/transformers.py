@@ -41,7 +41,7 @@ TRAINER_LOOP = Loop(
     remedies={
         "bypassed-framework-backward": "return the loss: `training_step` back-propagates it",
         "clip-before-backward": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
-        "double-loss-division": "divide by `num_items_in_batch` once",
+        "double-loss-division": "normalize over the window once: by `num_items_in_batch`, and by nothing else",
     },
 )
 """`transformers/trainer.py` of 5.23: `training_step` back-propagates what `compute_loss` returns with
@@ -71,6 +71,7 @@ TRANSFORMERS = Dialect(
         loops=frozenset({"train", "_inner_training_loop"}),
         losses={"training_step": ("compute_loss_func", "compute_loss", "_compute_loss")},
         windows={"training_step": "current_gradient_accumulation_steps"},
+        moves=dict.fromkeys(("_inner_training_loop", "_run_epoch"), "the Trainer"),
     ),
     accounts=(TRAINER,),
 )

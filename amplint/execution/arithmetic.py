@@ -16,6 +16,7 @@ from amplint.execution.values import (
     SET,
     Condition,
     Gated,
+    Instance,
     Loss,
     Origin,
     Public,
@@ -247,6 +248,8 @@ _PLAIN = (str, bool, type(None), Public, tuple)
 def _unknown(node: ir.Compare, left: Value, right: Value) -> Value:
     """A comparison in which a symbol takes part; of two things that are known, the answer."""
     kinds = (Symbol, Condition)
+    if isinstance(left, Instance) and left.doubted and right is None:
+        left = Symbol(left.doubted, Origin.OPAQUE)
     if isinstance(left, kinds) or isinstance(right, kinds):
         return Condition(node.op, (left, right), _texts(node, left, right))
     if node.op in ("is", "==") and (left is None or right is None):
@@ -313,6 +316,8 @@ def truth(run: Run, value: Value) -> bool:
         return bool(value)
     if isinstance(value, Public):
         return run.decide(value.name.lstrip("."), Origin.RUN)
+    if isinstance(value, Instance) and value.doubted:
+        return run.decide(value.doubted, Origin.OPAQUE)
     return True
 
 

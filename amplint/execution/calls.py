@@ -158,6 +158,7 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
         return invoke(run, called, args, keywords, at)
     ranks.forward(run, instance, args, at)
     ran = precision.of_forward(run, instance)
+    libraries.gives_outputs(run, instance)
     through = reach.through(run, reach.key(instance), [*args, *keywords.values()])
     found = attributes.read(run, instance, "forward")
     if isinstance(found, Method) and getattr(found.function.node, "gives", False):

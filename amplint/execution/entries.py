@@ -59,7 +59,7 @@ def entries(program: ir.Program) -> Iterator[Entry]:
     )
     for function, klass in callers_first[:MAX_ENTRIES]:
         if function.relevant and (function.backward or function.steps):
-            wasted = function.loops and function.zeroes and not program.takes_gradients
+            wasted = function.loops and function.zeroes and not (program.takes_gradients or program.libraries)
             first = Entry(function, klass, function.loops, wasted)
             yield first
             others = _heirs(program.body, klass)[1:MAX_HEIRS] if not _is_called(function, klass, program) else []
@@ -115,12 +115,18 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
         _play(run, scope, entry)
     except Cut:
         return run
-    followed = not program.takes_gradients and all(event.kind is not Kind.OPAQUE for event in run.events)
-    detail = {} if followed else {"unseen": "yes"}
+    detail = {} if _followed(run) else {"unseen": "yes"}
     horizon.settle(run)
     detail |= {"stepped": "yes"} if run.passed[1] else {}
     run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
     return run
+
+
+def _followed(run: Run) -> bool:
+    """Whether nothing that is not seen can have used the gradients of a run: code, or a framework by itself."""
+    by_itself = run.program.libraries and not run.owes
+    taken = run.program.takes_gradients or by_itself
+    return not taken and all(event.kind is not Kind.OPAQUE for event in run.events)
 
 
 def _play(run: Run, scope: Scope, entry: Entry) -> None:

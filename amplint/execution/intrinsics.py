@@ -9,6 +9,7 @@ from amplint.execution.run import Run
 from amplint.execution.values import (
     Function,
     Gradient,
+    Incomplete,
     Instance,
     Loss,
     Method,
@@ -64,6 +65,13 @@ def _keep(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
     return None
 
 
+def _taken_over(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`taken_over(scheduler, made)`: what the user calls on an object of torch's is called on this one from now on."""
+    if isinstance(args[0], (Optimizer, Scheduler)):
+        run.objects["kept", text_of(args[0])] = args[1]
+    return args[1]
+
+
 def _handed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`handed()`: from now on it is known which objects were handed to the framework."""
     run.handed = True
@@ -114,6 +122,14 @@ def _no_tail(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`remark(outside="...")`: what the next events say in their detail; `remark()`: nothing any more."""
     run.remarks = {name: str(value) for name, value in keywords.items()}
+    return None
+
+
+def _owes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`owes(optimizer)`: the framework steps it when the program asks for it, and never by itself."""
+    if run.owes is None and args[0].algorithm is None:
+        run.emit(Kind.CREATE, at, args[0])  # nobody has seen it made
+    run.owes = run.owes is not False
     return None
 
 
@@ -179,6 +195,11 @@ def _handed_before(run: Run, args: list[Value], keywords: Keywords, at: ir.Span)
     return flows.before(run, args[0], args[1], args[2])
 
 
+def _first_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`first_of(values)`: the first of a list that is seen; anything else is itself."""
+    return args[0][0] if isinstance(args[0], (list, tuple)) and args[0] else args[0]
+
+
 def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`fresh(name)`: a name that nothing else in this run has."""
     return run.name(args[0])
@@ -213,10 +234,21 @@ def _perhaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     return Symbol(args[0], Origin.OPAQUE)
 
 
+def _doubted(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`doubted(object, text)`: an object that is there under a condition which is settled where nobody can see it."""
+    args[0].doubted = args[1]
+    return args[0]
+
+
 def _entry(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`entry(config, key)`: what a dict that is known holds; None where it is not known, or left to the framework."""
     found = args[0].get(args[1]) if isinstance(args[0], dict) else None
     return None if found == "auto" else found
+
+
+def _whole(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`whole(config)`: whether all that a dict holds is known."""
+    return isinstance(args[0], dict) and not isinstance(args[0], Incomplete)
 
 
 def _entry_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -283,6 +315,12 @@ def _called(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return run.called and args[0] != 1
 
 
+def _zero_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`zero_all()`: the gradients of all optimizers are zeroed."""
+    run.emit(Kind.ZERO_GRAD, at)
+    return None
+
+
 def _zeroes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`zeroes()`: whether the user's program zeroes gradients anywhere."""
     return any("zero_grad" in used for used in run.program.usage.values())
@@ -298,9 +336,11 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "clipped": _clipped,
     "configured": _configured,
     "decided": _decided,
+    "doubted": _doubted,
     "due": _due,
     "entry": _entry,
     "entry_of": _entry_of,
+    "first_of": _first_of,
     "fresh": _fresh,
     "gradients": _gradients,
     "handed": _handed,
@@ -313,6 +353,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "of_torch": _of_torch,
     "opaque": _opaque,
     "open_scale": _open_scale,
+    "owes": _owes,
     "parameters_of": _parameters_of,
     "perhaps": _perhaps,
     "played": _played,
@@ -320,9 +361,12 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "remark": _remark,
     "role": _role,
     "shared": _shared,
+    "taken_over": _taken_over,
     "twin": _twin,
     "unknown": _unknown,
     "unscale_all": _unscale_all,
     "unscaled": _unscaled,
+    "whole": _whole,
+    "zero_all": _zero_all,
     "zeroes": _zeroes,
 }

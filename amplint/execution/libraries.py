@@ -5,6 +5,7 @@ An event of that program happens at the place in the user's code from which it w
 
 from __future__ import annotations
 
+from amplint.execution import reach
 from amplint.execution.run import Run
 from amplint.execution.scopes import Module, Scope
 from amplint.execution.values import Class, Function, Instance, Method, Optimizer, Scheduler, Symbol, Value, text_of
@@ -50,6 +51,9 @@ def unknown_arguments(klass: Class, known: dict[str, Value], prefix: str = "") -
 
 def kept(run: Run, value: Value, role: str) -> Value:
     """What a framework makes of an optimizer or scheduler whose making is not seen, or was not handed to it yet."""
+    key = ("kept", text_of(value))
+    if key in run.objects and not run.in_library:
+        return run.objects[key]
     keeper = run.keepers.get(role)
     made = isinstance(value, Scheduler) or (isinstance(value, Optimizer) and value.algorithm is not None)
     left_out = isinstance(value, Scheduler) and value.optimizer is not None and value.optimizer is run.taken
@@ -57,11 +61,9 @@ def kept(run: Run, value: Value, role: str) -> Value:
         return value
     if made and _own_backward(run):
         return value  # a training beside the framework's
-    key = ("kept", text_of(value))
-    if key not in run.objects:
-        from amplint.execution import calls
+    from amplint.execution import calls
 
-        run.objects[key] = calls.invoke(run, keeper, [value], {}, ir.NOWHERE)
+    run.objects[key] = calls.invoke(run, keeper, [value], {}, ir.NOWHERE)
     return run.objects[key]
 
 
@@ -72,6 +74,28 @@ def handed_over(run: Run, values: list[Value]) -> None:
     keeps = any(isinstance(value, Instance) and _is_keeper(run, value) for value in values)
     if keeps and len(found) == len(run.optimizers) == 1 and not any(isinstance(value, Scheduler) for value in values):
         run.taken = found[0]
+
+
+def gives_outputs(run: Run, instance: Instance) -> None:
+    """Keeps an object of a framework that listens for the backward of what it returns."""
+    if is_one(instance) and _LISTENS in instance.klass.attributes:
+        run.objects["outputs", reach.key(instance)] = instance
+
+
+def takes_back(run: Run, through: reach.Reach, loss: Value, at: ir.Span) -> bool:
+    """Whether the user's backward of a loss, made of what a framework's object returned, is done as that one does it.
+
+    Its class says so by a method `backward_of_output`, which returns whether it has."""
+    from amplint.execution import attributes, calls
+
+    models = sorted(model for model, below in through if model == below)
+    holders = [run.objects[key] for key in (("outputs", model) for model in models) if key in run.objects]
+    if len(holders) != 1 or run.in_library:
+        return False
+    return calls.invoke(run, attributes.read(run, holders[0], _LISTENS), [loss], {}, at) is True
+
+
+_LISTENS = "backward_of_output"
 
 
 def is_one(value: Value) -> bool:

@@ -256,7 +256,8 @@ def _scheduler(
 
 def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name == "backward":
-        back_propagate(run, weights.seeded(owner, args[0] if args else keywords.get("gradient")), at)
+        if not libraries.takes_back(run, owner.trail.reach, owner, at):
+            back_propagate(run, weights.seeded(owner, args[0] if args else keywords.get("gradient")), at)
         return Symbol("None")
     if name in ("div", "true_divide", "div_", "mul", "mul_") and args:
         op = "*" if name.startswith("mul") else "/"
@@ -269,9 +270,7 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
         return with_changes(owner, weight=Fraction(1), raw=False)
     if name == "detach_":
         owner.trail.passed, owner.trail.born = False, (-1, 0)
-    if name in _SAME_LOSS:
-        return owner
-    return with_changes(owner, weight=None)
+    return owner if name in _SAME_LOSS else with_changes(owner, weight=None)
 
 
 def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:

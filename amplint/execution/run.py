@@ -72,7 +72,8 @@ class Run:
     `remade`: by that, the optimizers and scalers that code which is not seen had before the batches, and what it made
     of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
     `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
-    has taken. `told`: what objects are known by that were handed the length of a window.
+    has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
+    a step that the program asks for; False once it may be asked unseen.
     """
 
     program: ir.Program
@@ -151,6 +152,7 @@ class Run:
     remade: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
     streamed: set[str] = field(default_factory=set)
+    owes: bool | None = None
 
     @property
     def choices(self) -> dict[str, bool]:

@@ -16,6 +16,7 @@ from amplint.execution import (
     builtins,
     criteria,
     holdings,
+    libraries,
     norms,
     places,
     precision,
@@ -186,6 +187,8 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     engine = bool(args) and symbol.origin is Origin.RUN and not roles.is_loss(symbol)  # of no batch: that is no loss
     if handed or engine or symbol.governed or "losses" in keywords:
         run.emit(Kind.OPAQUE, at)
+        return Symbol("None")
+    if libraries.takes_back(run, symbol.reach, symbol, at):
         return Symbol("None")
     run.loop_gate = None
     scaled = scales.scaled(run, symbol)

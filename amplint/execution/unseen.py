@@ -68,6 +68,8 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     owner = "" if ITSELF in func.tags else owner
     handed = [*args, *keywords.values()]
     libraries.handed_over(run, handed)
+    if any(map(libraries.is_one, handed)) and not only_reads(short):
+        run.owes = False
     places.handed_over(run, [] if only_reads(short) or not run.in_batches else handed)
     if (run.path, at) in run.program.forwards:  # a framework's object is there for its devices and regions
         handed = [value for value in handed if not libraries.is_one(value)]

@@ -281,7 +281,9 @@ class Class:
 
 @dataclass(eq=False)
 class Instance:
-    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class."""
+    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class.
+
+    `doubted`: the condition under which there is such an object; empty if there certainly is."""
 
     klass: Class
     attributes: dict[str, Value] = field(default_factory=dict)
@@ -289,6 +291,7 @@ class Instance:
     pending: set[str] = field(default_factory=set)
     wrapper: Wrapper = Wrapper.NONE
     inherits: Scheduler | None = None
+    doubted: str = ""
 
 
 @dataclass(frozen=True)

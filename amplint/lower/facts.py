@@ -132,6 +132,7 @@ class _Reader:
         yield from self.suite((*node.decorators, *node.bases), around)
         if not around.elsewhere & ALL:
             yield from self.overrides.of(node, around.scope)
+            yield from self.overrides.of_losses(node, around.scope)
             yield from overrides_of(self.path, self.body, node, around.scope)
             yield from handed_schedules(self.path, self.body, node, around.scope)
         if id(node) in self.unprepared:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from amplint.dialects import TRAINERS
+from amplint.dialects import LOSS_CLASSES, TRAINERS
 from amplint.dialects.dialect import Normalization
 from amplint.dialects.transformers import TRAINER_LOOP
 from amplint.flow import program as ir
 from amplint.lower.drivers import driven_by_hand, replaced
 from amplint.lower.names import last, walk
+from amplint.lower.repeated_divisions import COUNT, WINDOWS, divided_again
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import IN_A_LOOP, Fact
 
-COUNT = "num_items_in_batch"
 _SAYS = frozenset(
     {
         "loss_is_scaled_for_ga",
@@ -29,7 +29,6 @@ _SAYS = frozenset(
 """A file that names one of these says itself who normalizes."""
 _OLDER = "evaluation_strategy"
 """An argument of older releases: 4.41 announces that 4.46, the first that hands over the count, takes it no more."""
-_WINDOWS = frozenset({"gradient_accumulation_steps", "current_gradient_accumulation_steps"})
 _PLAIN = frozenset({"override"})
 _DRIVERS = frozenset({"training_step", *TRAINER_LOOP.own})
 
@@ -68,9 +67,8 @@ class Overrides:
         method = next((node for node in klass.body if _is_override(node)), None)
         if lineage is None or not isinstance(method, ir.Function) or self._steps_itself(lineage):
             return
-        if (second := _divided_again(method)) is not None:
-            told: dict[int | str, object] = {"window": COUNT, "again": "by hand", "through": TRAINER_LOOP.name}
-            yield Fact("divided", Site(self.path, *second.at), told, IN_A_LOOP)
+        if not self.says:
+            yield from self._again(method)
         said = _with_the_count(method)
         usual = TRAINERS[lineage.public]
         settled = usual is Normalization.SETTLED or self.says or _divides(lineage) or self._of_plain_models(lineage)
@@ -78,6 +76,21 @@ class Overrides:
             said = "settled"
         mild = self.older or (said == "ignored" and (usual is Normalization.MODEL or self.alone))
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
+
+    def of_losses(self, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
+        """What a class of a framework's own losses does with the count, which it is called with for a trainer."""
+        asked = {LOSS_CLASSES.get(scope.qualified(base) or "") for base in klass.bases} - {None}
+        for node in klass.body:
+            if isinstance(node, ir.Function) and node.name in asked:
+                yield from self._again(node)
+
+    def _again(self, method: ir.Function) -> Iterator[Fact]:
+        """The division by which a loss is normalized once more."""
+        found = divided_again(method)
+        if found is not None:
+            before = "by hand" if found.before == f"`{found.divisor}`" else f"by {found.before}"
+            told: dict[int | str, object] = {"window": found.divisor, "again": before, "through": TRAINER_LOOP.name}
+            yield Fact("divided", Site(self.path, *found.node.at), told, IN_A_LOOP)
 
     def _steps_itself(self, lineage: Lineage) -> bool:
         """Whether another loop than the trainer's runs, which hands over the count as it likes, and divides or not."""
@@ -134,30 +147,6 @@ def _with_the_count(method: ir.Function) -> str:
     return "used" if used else "ignored"
 
 
-def _divided_again(method: ir.Function) -> ir.Stmt | None:
-    """The statement by which what a method returns is divided by the count once more; what a branch, a loop or a block
-    does is not asked."""
-    times: dict[str, int] = {}
-    for node in method.body:
-        if isinstance(node, ir.Assign) and isinstance(node.target, ir.Name):
-            times[node.target.name] = _times(node.value, times)
-        elif isinstance(node, ir.Augment) and isinstance(node.target, ir.Name):
-            divides = node.op.rstrip("=") == "/" and last(node.value) == COUNT
-            times[node.target.name] = times.get(node.target.name, 0) + 1 if divides else 0
-        elif not isinstance(node, (ir.Return, ir.Do)):
-            times = {}
-        if max(times.values(), default=0) > 1:
-            return node
-    return None
-
-
-def _times(value: ir.Expr, times: Mapping[str, int]) -> int:
-    """How often an expression is known to be divided by the count."""
-    if isinstance(value, ir.Binary) and value.op == "/":
-        return _times(value.left, times) + (last(value.right) == COUNT)
-    return times.get(value.name, 0) if isinstance(value, ir.Name) else 0
-
-
 def _model(call: ir.Call) -> ir.Expr | None:
     """The model that a trainer is made with."""
     return dict(call.keywords).get("model", call.args[0] if call.args else None)
@@ -165,7 +154,7 @@ def _model(call: ir.Call) -> ir.Expr | None:
 
 def _divides(lineage: Lineage) -> bool:
     """Whether the window is read somewhere in the trainer: it divides by itself, or knows why not."""
-    return any(_named(part) in _WINDOWS for klass in lineage.classes for part in walk(klass))
+    return any(_named(part) in WINDOWS for klass in lineage.classes for part in walk(klass))
 
 
 def _named(node: object) -> str:
@@ -179,4 +168,4 @@ def _keywords(node: object) -> Iterable[str]:
 def _window_of_one(node: object) -> bool:
     """Whether a call is told that the window is one micro-batch."""
     given = node.keywords if isinstance(node, ir.Call) else ()
-    return any(name in _WINDOWS and isinstance(value, ir.Const) and value.value == 1 for name, value in given)
+    return any(name in WINDOWS and isinstance(value, ir.Const) and value.value == 1 for name, value in given)

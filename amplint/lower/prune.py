@@ -63,7 +63,7 @@ def program_of(
         usage.methods,
         frozenset(called),
         around.libraries,
-        takes_gradients=bool(around.libraries) or takes_gradients(every),
+        takes_gradients=takes_gradients(every),
         varying=_varying(pruned),
         losses=usage.losses,
         casts=_casts(every),

@@ -29,6 +29,7 @@ _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
 _SCHEDULE = re.compile(rf"(?:^|\.)(?:{'|'.join(sorted(DERIVED_FROM))})$")
 _SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
+_STARS = re.compile(r"\bimport\s*\(?\s*\*")
 _TORCH_S = re.compile(r"(Optimizer|LRScheduler|_Scheduler|Enum|NamedTuple|TypedDict|Protocol|Dataset|Sampler)$")
 
 Unit = ast.stmt
@@ -80,14 +81,15 @@ def _text(path: str, changed: int, size: int) -> str:
 def at_a_glance(path: str, name: str, base: bool) -> bool | None:
     """True: a function that says no word of training; False: nothing to follow; None: only `ast` can tell.
 
-    Most names that a file imports are such, and most files are long.
+    Most names that a file imports are such, and most files are long; and a package that takes over the names of
+    hundreds of modules would have all of them parsed for each name.
     """
     about = stamp(path)
     try:
         text = _text(path, *about) if about is not None else None
     except Unreadable:
         text = None
-    if text is None:
+    if text is None or not (_says(text, name) or _STARS.search(text)):
         return False
     if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
         return None
@@ -96,6 +98,11 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
     return bool(re.search(rf"^def {re.escape(name)}\b", text, re.M)) and not TRAINING.search(text)
+
+
+def _says(text: str, name: str) -> bool:
+    """Whether a text holds a name, as a word."""
+    return name in text and re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 def _bound(unit: Unit, stars: list[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterator
 
-from amplint.dialects import OVERRIDES, SEEDS
+from amplint.dialects import LOSS_BASES, OVERRIDES, SEEDS
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.unreached import unreached
@@ -104,15 +104,21 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     A zeroing is enough: the backward may be in another file.
     """
     if isinstance(node, ast.ClassDef):
-        return bool(node.bases) and any(getattr(child, "name", "") in OVERRIDES for child in node.body)
+        own = any(getattr(child, "name", "") in OVERRIDES for child in node.body)
+        return bool(node.bases) and (own or any(_last(base) in LOSS_BASES for base in node.bases))
     if not isinstance(node, ast.Call):
         return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = _last(node.func)
     if name in _SEEDS or name in seeds or _MAKERS.search(name) or _makes_an_optimizer(node):
         return True
     if name == "clip_grad_norm_":  # of a model that somebody keeps, who may know more of it
         return _HELD.search(text) is not None
     return name == "autocast" and _to_look_at(node, text)
+
+
+def _last(node: ast.expr) -> str:
+    """The last part of a name; empty for what has none."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _makes_an_optimizer(node: ast.Call) -> bool:

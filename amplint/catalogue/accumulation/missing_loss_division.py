@@ -72,7 +72,8 @@ becomes 1/N of what it was; the message says what N is. What is logged stays as 
   (https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html)
 """
 
-from amplint.catalogue.amounts import hardly_felt, undivided, weight_in_doubt, window_words
+from amplint.catalogue.amounts import undivided, weight_in_doubt, window_words
+from amplint.catalogue.felt import hardly_felt
 from amplint.catalogue.remedy import Divide, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind

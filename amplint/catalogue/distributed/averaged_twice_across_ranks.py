@@ -91,7 +91,7 @@ None. The division may be there for a loss that is logged, too.
 - `torch/distributed/fsdp/_runtime_utils.py` of torch 2.13, `_reduce_grad`: pre- and post-division by the world size
 """
 
-from amplint.catalogue.amounts import hardly_felt
+from amplint.catalogue.felt import hardly_felt
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.ranks import Sync, Wrapper

@@ -10,8 +10,10 @@ does one of these as well does it twice.
 
 ## Why it is easy to miss
 
-It is how a loop looks without DeepSpeed. Where the configuration's window is 1 a gate by hand is right: the rule speaks
-only where the configuration is seen to hold the window.
+It is how a loop looks without DeepSpeed. Where the configuration's window is 1 a gate by hand is right, and where it
+holds `managed_gradient_accumulation: False`: the rule speaks only where the configuration is seen to hold the window.
+The schedule that `deepspeed.initialize` returns is stepped by `engine.step()`, whoever made it and wherever the
+configuration stands.
 
 ## Example
 
@@ -49,7 +51,7 @@ def train(args, model, loader, criterion):
 ## What to do
 
 Call `engine.backward(loss)` and `engine.step()` on every micro-step, and nothing else: no `optimizer.step()`, no
-`zero_grad()`, and no `scheduler.step()` for a schedule that was handed to `deepspeed.initialize`. What belongs to an
+`zero_grad()`, and no `scheduler.step()` of the schedule that `deepspeed.initialize` returns. What belongs to an
 update (logging, an average of the weights) may ask `engine.is_gradient_accumulation_boundary()` before `engine.step()`.
 
 ## Fix
@@ -63,10 +65,19 @@ twice, updates become as many times more frequent as it has micro-steps.
 - `deepspeed/runtime/engine.py` of deepspeed 0.19, `step`, `_take_model_step`, `is_gradient_accumulation_boundary`
 """
 
+from amplint.catalogue.amounts import at_least
 from amplint.catalogue.remedy import Delete, Ungate, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import asked_words, done_again, done_instead, gated_by_hand, stepped_in_a_loop
-from amplint.protocol.events import Kind
+from amplint.catalogue.through import (
+    asked_words,
+    counted_twice,
+    done_again,
+    done_instead,
+    gated_by_hand,
+    moved_twice,
+    stepped_in_a_loop,
+)
+from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
@@ -76,11 +87,13 @@ RULE = Rule(
         Condition(Kind.ASKED, also=gated_by_hand),
         Condition(Kind.ASKED, also=done_again),
         Condition(Kind.ASKED, also=done_instead),
+        Condition(STEPS, also=counted_twice),
+        Condition(Kind.SCHEDULER_STEP, cadence_steps=at_least(1), also=moved_twice),
     ),
     because=((Kind.BACKWARD, "the framework back-propagates here"),),
     words=asked_words,
     find=stepped_in_a_loop,
-    hides=("dropped-tail-window",),
+    hides=("dropped-tail-window", "scheduler-per-micro-step", "wrong-loss-divisor"),
     remedy=unsafe(
         "leave the counting of micro-steps, and what it does by itself, to the engine",
         Ungate(Kind.ASKED),
