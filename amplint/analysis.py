@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from amplint.budget import left_out
 from amplint.callers import Witnessed, upheld, witnessed
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Rule, Tier
@@ -66,6 +67,7 @@ def findings_of(
         if not reading.played.program.neighbours and not taught and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
         played = reading.played if tail == 1 else Played(reading.played.program, tail)
+        played.begin()
         facts = list(_facts(filename, reading.body, versions))
         said = {(breach.rule, breach.site.row) for breach in facts}
         in_runs = [one for one in _all_breaches(played, rules, ones(text)) if (one.rule, one.site.row) not in said]
@@ -77,6 +79,7 @@ def findings_of(
         ]
         lines = LINE.findall(text)
         found = {_finding(breach, lines) for breach in brought_home(told, filename, partial(_own, taught=taught))}
+        found |= set(left_out(played.budget, filename))
     return sorted(found, key=lambda finding: finding.order)
 
 
@@ -251,13 +254,15 @@ def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: frozenset[str
     """
     found = _breaches(played, rules)
     said = {breach.key for breach in found}
-    short = Played(played.program, played.tail, ones=played.windows(ones) if found else frozenset())
-    always = {breach.key for breach in _breaches(short, rules)} if short.ones else said
+    single = played.windows(ones) if found else frozenset()
+    short = Played(played.program, played.tail, ones=single, budget=played.budget)
+    alike = {breach.key for breach in _breaches(short, rules)} if single else said
+    always = said if played.budget.exceeded else alike  # what is not looked at with a single micro-step may be there
     names = tuple(sorted(short.shortened()))
     for breach in found:
         yield breach if breach.key in always else replace(breach, raised=names)
     opened, names = released(played.program)
-    for breach in _breaches(Played(opened, played.tail), rules) if names else ():
+    for breach in _breaches(Played(opened, played.tail, budget=played.budget), rules) if names else ():
         if breach.key not in said and not breach.mild:
             yield replace(breach, mild=True, latent=names)
 
@@ -267,7 +272,7 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
     found: dict[tuple[str, Site], Breach] = {}
     executed: set[int] = set()
     for at in range(len(played.entries)):
-        if played.has_run(at, executed):
+        if played.has_run(at, executed) or played.leaves_out(at):
             continue
         for run in played.runs(at)[0]:
             executed |= run.executed

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
+from amplint.budget import Budget
 from amplint.execution.counting import names_window
 from amplint.execution.entries import Entry, entries, play
 from amplint.execution.model import Again, Model
@@ -26,11 +27,13 @@ MOST_DOUBTED = 24
 
 @dataclass
 class _Runs:
-    """The runs from an entry, the model that they are played on, and the choices that were tried after them."""
+    """The runs from an entry, the model that they are played on, the choices that were tried after them, and how many
+    statements all of them took."""
 
     model: Model
     runs: list[Run] = field(default_factory=list)
     complete: bool = False
+    cost: int = 0
     tried: list[dict[str, bool]] = field(default_factory=list)
 
 
@@ -38,16 +41,27 @@ class Played:
     """A program and the runs from each of its entries, each played when it is first asked for.
 
     `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
-    `ones`: windows that have a single micro-step.
+    `ones`: windows that have a single micro-step. `budget`: what other runs of the same file have spent of.
     """
 
     def __init__(
-        self, program: ir.Program, tail: int = 1, patience: int = 1, ones: frozenset[str] = frozenset()
+        self,
+        program: ir.Program,
+        tail: int = 1,
+        patience: int = 1,
+        ones: frozenset[str] = frozenset(),
+        budget: Budget | None = None,
     ) -> None:
         self.program, self.tail, self.patience, self.ones = program, tail, patience, ones
+        self.budget = Budget() if budget is None else budget
         self.entries = tuple(entries(program))
         self._through = passing_on(program)
         self._runs: dict[int, _Runs] = {}
+        self._asked: set[int] = set()
+
+    def begin(self) -> None:
+        """A file is looked at from the beginning: what was played before is there, and counts all the same."""
+        self.budget, self._asked = Budget(), set()
 
     def runs(self, at: int) -> tuple[list[Run], bool]:
         """The runs from an entry, and whether they are all."""
@@ -96,14 +110,47 @@ class Played:
         fresh = fresh[: MOST_DOUBTED - len(found.tried)]
         found.tried += fresh
         for choices in fresh:
-            found.runs += _all_runs(self.program, self.entries[at], found.model.copied(), 1, choices).runs
+            one = self._played(at, found.model.copied(), choices)
+            found.runs += one.runs
+            found.cost += one.cost
+            self.budget.spent += one.cost
         return bool(fresh)
 
     def _found(self, at: int) -> _Runs:
         if at not in self._runs:
             new = Model(tail=self.tail, ones=self.ones)
-            self._runs[at] = _all_runs(self.program, self.entries[at], new, self.patience)
-        return self._runs[at]
+            self._runs[at] = self._played(at, new)
+        found = self._runs[at]
+        self.budget.spent += 0 if at in self._asked else found.cost
+        self._asked.add(at)
+        return found
+
+    def _played(self, at: int, model: Model, choices: Choices | None = None) -> _Runs:
+        """All runs from an entry, or the one with some choices, on a model that does not change any more."""
+        idle = Counter[str]()
+        costs: list[int] = []
+
+        def one(forced: dict[str, bool]) -> Run:
+            run = play(self.program, self.entries[at], model, forced)
+            costs.append(run.cost)
+            return run
+
+        for _ in range(MAX_RESTARTS):
+            try:
+                made = (
+                    all_runs(one, idle=idle, patience=self.patience) if choices is None else ([one({**choices})], False)
+                )
+                return _Runs(model, *made, cost=sum(costs))
+            except Again:
+                continue
+        return _Runs(model, cost=sum(costs))
+
+    def leaves_out(self, at: int) -> bool:
+        """Whether an entry is left out, since what the runs of its file may take together is spent."""
+        exceeded = self.budget.exceeded
+        if exceeded and self.entries[at] not in self.budget.left:
+            self.budget.left.append(self.entries[at])
+        return exceeded
 
     def has_run(self, at: int, executed: Set[int]) -> bool:
         """Whether all that an entry does was done in other runs, by the functions that they executed."""
@@ -137,20 +184,6 @@ def side_by_side(before: Played, after: Played) -> list[tuple[Trace, Trace]] | N
 
 def _begins(entry: Entry) -> tuple[str | None, ...]:
     return entry.function.name if entry.function is not None else None, entry.klass, entry.heir
-
-
-def _all_runs(program: ir.Program, entry: Entry, model: Model, patience: int, choices: Choices | None = None) -> _Runs:
-    """All runs from an entry, or the one with some choices, on a model that does not change any more."""
-    idle = Counter[str]()
-    for _ in range(MAX_RESTARTS):
-        try:
-            if choices is not None:
-                return _Runs(model, [play(program, entry, model, dict(choices))])
-            found = all_runs(lambda forced: play(program, entry, model, forced), idle=idle, patience=patience)
-            return _Runs(model, *found)
-        except Again:
-            continue
-    return _Runs(model)
 
 
 def _trace(run: Run, entry: Entry) -> Trace:

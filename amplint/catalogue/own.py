@@ -1,4 +1,4 @@
-"""What amplint says about files and comments rather than about training: four rules that no example can be run for."""
+"""What amplint says about files and comments rather than about training: five rules that no example can be run for."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ It may not be opened, is not text in the encoding that it declares (UTF-8 withou
 is larger than 1 MiB. What was found below a folder and holds no words of training is passed over in silence.
 
 Reported whichever rules are selected, unless it is ignored by its id: a file that was not read is not a clean file.
+"""
+_BUDGET_EXCEEDED = """\
+A file holds more functions that train, under more settings, than are run on the model in a few seconds: what is named
+was not followed, so that a mistake in it is not told.
+
+Split the file, or name the folders of such files in `exclude`. `amplint loops` follows every function, however long it
+takes.
 """
 _UNUSED_IGNORE = """\
 An ignore comment hides nothing: the mistake that it spoke of is gone, or stands on another line.
@@ -43,6 +50,7 @@ OWN = {
     for rule in (
         _rule("syntax-error", Tier.ERROR, "the file cannot be parsed", "nothing in it was checked", _SYNTAX_ERROR),
         _rule("unreadable-file", Tier.ERROR, "the file cannot be read", "nothing in it was checked", _UNREADABLE_FILE),
+        _rule("budget-exceeded", Tier.WARNING, "the file takes too long", "split it, or exclude it", _BUDGET_EXCEEDED),
         _rule("unused-ignore", Tier.WARNING, "an ignore hides nothing", "remove it", _UNUSED_IGNORE),
         _rule("unknown-ignore", Tier.WARNING, "no such rule to ignore", "name an existing rule", _UNKNOWN_IGNORE),
     )

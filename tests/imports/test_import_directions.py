@@ -26,6 +26,7 @@ ROOMS = {
     "cache": ("findings", "source.asked", "source.importing"),
     "run": ("analysis", "cache", "dialects.taught", "fix", "report", "source", "catalogue", "workers", *VALUES),
     "analysis": (
+        "budget",
         "source",
         "lower",
         "dialects",
@@ -41,7 +42,8 @@ ROOMS = {
     ),
     "callers": ("flow", "protocol", "source"),
     "readings": ("dialects", "flow", "lower", "played", "source"),
-    "played": ("execution", "flow", "lower", "protocol"),
+    "played": ("budget", "execution", "flow", "lower", "protocol"),
+    "budget": ("catalogue", "execution", "findings"),
     "workers": (),
     "report": ("catalogue", "flow", "fingerprint", *VALUES),
     "fingerprint": ("findings",),
