@@ -291,7 +291,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
-    detail |= weights.divided_by(run, loss) | ranks.averaged(run, loss) | ranks.counted(run, loss)
+    detail |= weights.divided_by(run, loss) | ranks.averaged(run, loss) | ranks.counted(run, loss) | libraries.own(run)
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
     detail |= ignored.told(run, loss)
