@@ -24,6 +24,8 @@ NUMBERS_SCALER = """standard std min_max minmax max_abs robust target targets fe
     tgt price quantile image"""
 """Of what puts numbers on one scale, and has nothing to do with gradients: `StandardScaler`, `price_scaler`."""
 
+HUGE = "huge infinite unlimited unbounded no_limit no_clip never nothing"
+"""Of a threshold that nothing reaches."""
 SCHEDULER = "sched scheds scheduler schedulers schedule schedules lrs warmup warm_up"
 RATE_ITSELF = "lr"
 RATE = "lr lrs learning_rate momentum weight_decay wd"

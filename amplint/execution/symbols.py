@@ -17,6 +17,7 @@ from amplint.execution import (
     builtins,
     criteria,
     holdings,
+    limits,
     norms,
     places,
     precision,
@@ -144,7 +145,7 @@ def _method(
         methods.zero_model(run, text_of(symbol), at)
         return Symbol("None")
     if method in ("clip_grad_norm_", "clip_grad_norm") and not args[1:]:
-        detail = {"limit": text_of(args[0])} if args else {}
+        detail = limits.told(run, args, keywords, at)
         run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)), detail=detail)
         return Symbol("norm", Origin.DATA)
     if method in ("parameters", "named_parameters"):
