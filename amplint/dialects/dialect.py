@@ -104,8 +104,8 @@ class Dialect:
     name somewhere; `called`: a part of the name and keywords of a call that objects of classes like it are known by.
     `needs`: names of which a module that imports one of its packages says at least one where it is used so.
     `settings`: what is set elsewhere in a project, and the regular expression of the line that does, for files that
-    hold one of its `words`, if it has any; `unasked`: that of text that sets nothing for a training. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
-    advice.
+    hold one of its `words`, if it has any; `unasked`: that of text that sets nothing for a training. `spelling`: what
+    it calls its own `backward`, `clip` and `boundary`, for advice.
     `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
     that touch no gradient.

@@ -24,6 +24,8 @@ NUMBERS_SCALER = """standard std min_max minmax max_abs robust target targets fe
     tgt price quantile image"""
 """Of what puts numbers on one scale, and has nothing to do with gradients: `StandardScaler`, `price_scaler`."""
 
+LOADER = """loader loaders dataloader dataloaders data_loader data_loaders dl dls iter iterator batches train_dl data
+    dataset datasets generator queue stream pipeline feeder prefetcher train_set train trains training sampler it"""
 HUGE = "huge infinite unlimited unbounded no_limit no_clip never nothing"
 """Of a threshold that nothing reaches."""
 SCHEDULER = "sched scheds scheduler schedulers schedule schedules lrs warmup warm_up"

@@ -177,7 +177,7 @@ def _iterate(
     from amplint.execution.statements import execute
 
     batches = node.shape.backward and not node.shape.nested
-    depth, made, turn = len(run.gates), len(run.optimizers), run.turn
+    depth, made, turn, sometimes = len(run.gates), len(run.optimizers), run.turn, run.sometimes
     adds_up = isinstance(node, ir.For) and _adds_up(run, node, stream)
     run.in_batches += batches
     run.loops.append(node.shape)
@@ -192,6 +192,7 @@ def _iterate(
             signal = execute(run, scope, node.body)
             run.passed_over |= batches and signal == "continue" and run.passed[0] == before[0]
             del run.gates[depth:]
+            run.sometimes = sometimes
             if stream is not None and node.shape.backward:
                 horizon.turn(run, stream, before)
             run.tick += batches

@@ -24,6 +24,14 @@ def may_count(value: Value) -> bool:
     return (origin is not Origin.RUN or "(" in text_of(value)) and not asks_finite(value)
 
 
+def of_this_batch(value: Value) -> bool:
+    """Whether a test asks what was computed from the batch, or whether code that is not seen has given anything."""
+    if isinstance(value, Condition):
+        origin = origin_of(value.parts)
+        return origin is Origin.DATA or (value.op in ("is", "is not") and origin is Origin.OPAQUE)
+    return isinstance(value, Symbol) and value.origin is Origin.DATA
+
+
 def asks_caller(run: Run, value: Value) -> bool:
     """Whether a test asks what a function that is called for each batch was handed, but for whether it was."""
     if isinstance(value, Condition):

@@ -59,7 +59,8 @@ Hand the loss to the framework: `accelerator.backward(loss)`, `engine.backward(l
 divide or scale by hand as well.
 
 It is a warning where the settings that decide about it are made elsewhere (by `accelerate launch`, or by whoever hands
-the Accelerator over), or where a class overrides the framework's own backward, and nothing is said where there is no window, and the precision is known to need no scale.
+the Accelerator over), or where a class overrides the framework's own backward, and nothing is said where there is no
+window, and the precision is known to need no scale.
 
 ## Fix
 
