@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
-from amplint.execution.counting import OF_SCALE
-from amplint.execution.values import Incomplete, Scaler, Symbol, Value, text_of
+from amplint.execution import scales
+from amplint.execution.values import Incomplete, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Kind
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 ENDLESS = 1e6
 """A norm that no gradients have, whether or not they carry a loss scale of the usual size."""
-_INFINITE, _HUGE, _SCALED = re.compile(r"\binf(inity)?\b"), within(words.HUGE), within(words.SCALED)
-_NAMES = re.compile(r"[A-Za-z_]\w*")
+_INFINITE, _HUGE = re.compile(r"\binf(inity)?\b"), within(words.HUGE)
 TURNS = "turns"
 """The detail of a clip whose threshold is another on each micro-step, or is not known to be the same."""
 
@@ -37,7 +36,7 @@ def told(run: Run, given: list[Value], keywords: dict[str, Value], at: ir.Span) 
     limit = threshold(given, keywords)
     if limit is None:
         return {TURNS: "yes"} if isinstance(keywords, Incomplete) else {}
-    said = {"limit": text_of(limit)} | ({"carries": "yes"} if _carries(run, limit) else {})
+    said = {"limit": text_of(limit)} | ({"carries": "yes"} if scales.carries(run, limit) else {})
     _compare(run, at, said)
     return said
 
@@ -67,12 +66,3 @@ def _compare(run: Run, at: ir.Span, detail: dict[str, str]) -> None:
         ):
             event.detail[TURNS] = detail[TURNS] = "yes"
             return
-
-
-def _carries(run: Run, limit: Value) -> bool:
-    """Whether a threshold was computed from a scale, or by who was handed the scaler."""
-    if isinstance(limit, Symbol) and limit.tags & OF_SCALE:
-        return True
-    names = set(_NAMES.findall(text_of(limit)))
-    scalers = {value.key.rpartition(".")[2] for value in run.objects.values() if isinstance(value, Scaler)}
-    return not names.isdisjoint(scalers) or any(map(_SCALED, names))

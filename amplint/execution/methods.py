@@ -22,12 +22,12 @@ from amplint.execution import (
     reach,
     records,
     roles,
+    scales,
     symbols,
     tensors,
     totals,
     weights,
 )
-from amplint.execution.counting import OF_SCALE
 from amplint.execution.holdings import zeroed_with
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -170,7 +170,7 @@ def _instance(
 
 def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name in ("get_scale", "_scale"):
-        return Symbol(f"{owner.key}.get_scale()", Origin.DATA, tags=OF_SCALE)
+        return scales.of(owner)
     if name == "is_enabled":
         return owner.enabled if not owner.of_cuda or enabled(run, owner) else False
     if name == "scale":
@@ -221,6 +221,7 @@ def _stepping(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> 
 def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if isinstance(value, (list, tuple)):
         return [_scale(run, scaler, item, at) for item in value]
+    made = scales.made_at(run, scaler, value, at)
     if isinstance(value, Symbol):
         value = Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=value.forward)
     if isinstance(value, Stream) or not isinstance(value, Loss):
@@ -231,8 +232,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
         return value
     if value.scaler is scaler and not value.factors:  # what was multiplied onto it may be the scale, divided out
         run.emit(Kind.RESCALE, at, None, scaler)
-    there = run.site(at)  # in the user's code, if a framework scales
-    value.trail.scaled = (there.row, there.column, there.end_row, there.end_column)
+    value.trail.scaled = made
     return with_changes(value, scaler=scaler)
 
 
@@ -264,7 +264,7 @@ def _scheduler(
 
 def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name == "backward":
-        back_propagate(run, owner, at)
+        back_propagate(run, scales.went_back(run, owner, args, keywords), at)
         return Symbol("None")
     if name in ("div", "true_divide", "div_", "mul", "mul_") and args:
         op = "*" if name.startswith("mul") else "/"

@@ -171,7 +171,8 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     origin = Origin.RUN if name.startswith(_SAFE) else Origin.DATA
     own = Precision.OFF if name.startswith(_PLAIN) else Precision.UNKNOWN
-    return Symbol(f"{name}({inner})", origin, ran=own, reach=reach.of([*args, *keywords.values()]))
+    through = penalties.without_length(name.rpartition(".")[2], reach.of([*args, *keywords.values()]))
+    return Symbol(f"{name}({inner})", origin, ran=own, reach=through)
 
 
 def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

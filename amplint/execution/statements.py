@@ -208,7 +208,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
     value = evaluate(run, scope, node.value)
     call = node.value
     if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "scale":
-        if isinstance(value, Loss) and value.scaler is not None:
+        if isinstance(value, Loss) and value.scaler is not None and value.trail.scaled is not None:
             run.emit(Kind.DISCARD, node.at, scaler=value.scaler)
     elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name in ("div_", "mul_"):
         if isinstance(value, Loss):

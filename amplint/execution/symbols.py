@@ -185,7 +185,8 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
         run.emit(Kind.OPAQUE, at)
         return Symbol("None")
     run.loop_gate = None
-    scaled = scales.scaled(run, symbol)
+    by_hand = any(scales.is_of_scaler(run, value) for value in (*args, *keywords.values()))
+    scaled = None if by_hand else scales.scaled(run, symbol)
     forward = precision.of_backward(run, symbol.ran, scaled)
     through = reach.asked(run, symbol.reach)
     detail = {"whole": "yes"} if symbol.forward else {}
