@@ -24,6 +24,11 @@ NUMBERS_SCALER = """standard std min_max minmax max_abs robust target targets fe
     tgt price quantile image"""
 """Of what puts numbers on one scale, and has nothing to do with gradients: `StandardScaler`, `price_scaler`."""
 
+SETTINGS = "args arg cfg config conf configuration opt opts options option hparams hp settings flags flag params"
+"""Of what holds what a run was told before it began."""
+CONSTANT = """owner rank enabled enable allowed supported available mode worker process main master leader host device
+    configured wanted"""
+"""What a flag ends with that is what it is for the whole run: `is_step_owner`."""
 LOADER = """loader loaders dataloader dataloaders data_loader data_loaders dl dls iter iterator batches train_dl data
     dataset datasets generator queue stream pipeline feeder prefetcher train_set train trains training sampler it"""
 HUGE = "huge infinite unlimited unbounded no_limit no_clip never nothing"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from amplint.execution import arithmetic, endless, horizon
+from amplint.execution import arithmetic, endless, horizon, questions
 from amplint.execution.run import LONGEST, MAX_ITERATIONS, WINDOW, Run
 from amplint.execution.scopes import Scope
 from amplint.execution.signals import Signal
@@ -234,7 +234,7 @@ def boundary(run: Run, test: Value, node: ir.If) -> bool | None:
     if not isinstance(test, (Symbol, Condition)):
         return None
     symbols = [part for part in (test.parts if isinstance(test, Condition) else (test,)) if isinstance(part, Symbol)]
-    if not any(_BOUNDARY.search(symbol.name) for symbol in symbols):
+    if not any(_BOUNDARY.search(symbol.name) and not questions.is_setting(symbol) for symbol in symbols):
         return None
     inverted = isinstance(test, Condition) and test.op == "not"
     return ((run.tick + 1) % WINDOW == 0) is not inverted
