@@ -136,6 +136,13 @@ MORE_THAN_NORM = """clip clipped clipping clamp unscale unscaled normalize norma
 SHARDS = "fsdp hsdp shard shards sharded sharding fully_shard zero_3"
 COLLECTING = "reduce reduced reducer gather gathered all_reduce all_gather dist_sum dist_mean broadcast"
 SYNCHRONIZING = "sync synced synchronize synchronise average averaged avg"
+REDUCING = "reduce reduces reducer reducers all_reduce allreduce allreducer averager"
+AVERAGING = "average averages averaging averaged"
+"""Of those who put together what several ranks have, besides the words of a gather or of a mere wait; who averages and
+is handed a model keeps an average of its weights."""
+OF_ALL_RANKS = "global world distributed all_ranks across_ranks cross_rank gathered gather"
+AVERAGING_PACKAGES = "hivemind horovod byteps bagua torchft kungfu"
+"""Whose optimizers, or what wraps them, average the gradients over the ranks."""
 REDUCING_LATER = "sync nosync all_reduce is_last_backward"
 """Words of what says when gradients are reduced over the ranks: `set_requires_all_reduce` of FSDP2, for one."""
 DEFERRING = "no_sync nosync grad_sync gradient_sync grads_sync gradients_sync skip_sync no_backward_sync fully_shard"

@@ -14,9 +14,9 @@ from amplint.execution import (
     horizon,
     managers,
     mappings,
-    questions,
     operators,
     places,
+    questions,
     tables,
     touched,
 )

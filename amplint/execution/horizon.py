@@ -164,7 +164,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}
     elif tags & {"batches", "samples", "multiplied"}:
         detail["unit"] = MICRO_BATCHES
-        detail |= {LENGTH: text for tag in tags if (text := meanings.length_of(tag))}
+        if text := max(map(meanings.length_of, tags)):
+            detail[LENGTH] = text
         if "batches" in tags and not tags & {"parts", "multiplied", SHARED_AGAIN}:
             run.unsettled.append((OF_BATCHES, detail))
         if tags == {"multiplied"} and isinstance(value, Symbol):

@@ -220,6 +220,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         trail = precision.trail_of(run, [*args, *keywords.values()])
         if roles.is_model(run, func):
             trail.reach = reach.through(run, func.text, [*args, *keywords.values()])
+        trail.of_all = ranks.speaks_of_all(func.name)
         return Loss(None if divides else Fraction(1), trail=trail)
     if roles.is_model(run, func) and words.words(func.name)[0] not in _MAKING:
         return _output(run, func, args, keywords)
