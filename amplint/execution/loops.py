@@ -191,8 +191,7 @@ def _iterate(
             before = tuple(run.passed)
             signal = execute(run, scope, node.body)
             run.passed_over |= batches and signal == "continue" and run.passed[0] == before[0]
-            del run.gates[depth:]
-            run.sometimes = sometimes
+            run.gates[depth:], run.sometimes = [], sometimes
             if stream is not None and node.shape.backward:
                 horizon.turn(run, stream, before)
             run.tick += batches
