@@ -60,6 +60,11 @@ def bypassed(kind: Kind, due: str) -> Callable[[Moment], bool]:
     return past
 
 
+def instead(moment: Moment) -> bool:
+    """Whether the loss is back-propagated in a method of the user's that overrides the framework's."""
+    return "stands_in" in moment.last[Kind.BACKWARD].detail
+
+
 def lost_words(moment: Moment) -> dict[str, str]:
     """What a framework's own backward would have done, as the framework says it."""
     return {"lost": moment.event.detail.get("lost", _LOST)}

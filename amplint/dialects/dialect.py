@@ -111,8 +111,8 @@ class Dialect:
     name somewhere; `called`: a part of the name and keywords of a call that objects of classes like it are known by.
     `needs`: names of which a module that imports one of its packages says at least one where it is used so.
     `settings`: what is set elsewhere in a project, and the regular expression of the line that does, for files that
-    hold one of its `words`, if it has any. `spelling`: what it calls its own `backward`, `clip` and `boundary`, for
-    advice.
+    hold one of its `words`, if it has any; `unasked`: that of text that sets nothing for a training. `spelling`: what
+    it calls its own `backward`, `clip` and `boundary`, for advice.
     `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
     that touch no gradient.
@@ -151,6 +151,7 @@ class Dialect:
     called: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
     settings: Mapping[str, str] = field(default_factory=dict)
+    unasked: str = ""
     spelling: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[Kind, str] = field(default_factory=dict)
     remedies: Mapping[str, str] = field(default_factory=dict)

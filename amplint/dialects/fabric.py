@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect, Live
-from amplint.dialects.lightning import LOST, SCALES
+from amplint.dialects.lightning import LOST, SCALES, TESTS
 
 _CLIP = "`fabric.clip_gradients(model, optimizer, max_norm=..., error_if_nonfinite=False)`"
 
@@ -23,6 +23,7 @@ FABRIC = Dialect(
         "a true precision": r"""\bFabric\((?:[^()]|\([^()]*\))*?\bprecision\s*=\s*["']?(32|64|bf16-true|16-true)""",
         "a backward of its own": r"""["'](16|bf16)-mixed["']|\bstrategy["']?\s*[:=]\s*["']?(deepspeed|fsdp)""",
     },
+    unasked=TESTS,
     spelling={"backward": "fabric.backward(loss)", "clip": "fabric.clip_gradients(...)", "lost": LOST},
     remedies={
         "bypassed-framework-clip": f"call {_CLIP} instead",

@@ -49,6 +49,15 @@ SCALES = (
 )
 """A line that asks for float16 with a scaler."""
 
+_WITHOUT = r"""(?:(?!\*\*|\b(?:{})\b)[^()]|\([^()]*\))*"""
+"""The arguments of a call that has none of some."""
+_CALL = r"\bTrainer\((?:[^()]|\([^()]*\))*\)"
+TESTS = (
+    rf"(?s)(?P<one>\b\w+)\s*=\s*[\w.]*{_CALL}"
+    r"(?=.*\b(?P=one)\.(?:test|validate|predict)\()(?!.*\b(?P=one)\b(?!\s*=|\.(?:test|validate|predict)\())"
+)
+"""A Trainer that is made in a file and fits nothing there."""
+
 LIGHTNING = Dialect(
     name="lightning",
     behaviour="lightning.behaviour",
@@ -58,11 +67,15 @@ LIGHTNING = Dialect(
     settings={
         "16-mixed": SCALES,
         "another precision": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bprecision\s*=\s*["']?(bf16|16-true|32|64)""",
+        "a Trainer": r"\bTrainer\(|\bLightningCLI\(",
+        "the default precision": rf"\bTrainer\({_WITHOUT.format('precision')}\)",
         "a precision from elsewhere": r"""\bTrainer\((?:[^()]|\([^()]*\))*?(\bprecision\s*=\s*[A-Za-z_]|\*\*)"""
         r"""|--precision\b|\bTrainer\.from_argparse_args\(|\bLightningCLI\(|\b_target_["']?\s*:\s*\S*\bTrainer\b""",
-        "one device": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bdevices\s*=\s*(1\b|["']1["']|\[\s*\d+\s*\])""",
+        "one device": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bdevices\s*=\s*(1\b|["']1["']|\[\s*\d+\s*\])|"""
+        rf"""\bTrainer\((?=[^)]*\baccelerator\s*=\s*["']cpu["']){_WITHOUT.format("devices|strategy|num_nodes")}\)""",
         "several devices": r"""\bdevices["']?\s*[:=]\s*["']?(auto|-1|[2-9]|1\d)|\bstrategy["']?\s*[:=]\s*["']?\w""",
     },
+    unasked=TESTS,
     spelling={
         "backward": "self.manual_backward(loss)",
         "lost": LOST,

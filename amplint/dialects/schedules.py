@@ -13,12 +13,19 @@ UNREAD = "of a class not read"
 
 @dataclass(frozen=True)
 class Epochs:
-    """An argument that counts epochs (or decays once for each) when its numbers are no larger than `most`."""
+    """An argument that counts epochs (or decays once for each) when its numbers are no larger than `most`.
+
+    `factor`: the position of `gamma`, the factor of each decay. One above SLOW is meant to be applied often."""
 
     name: str
     position: int
     most: float
     default: float | None = None
+    factor: int | None = None
+
+
+SLOW = 0.98
+"""Of which a hundred leave a tenth."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +80,16 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "CosineAnnealingLR": Schedule({"T_max": 1}),
         "CosineAnnealingWarmRestarts": Schedule({"T_0": 1}),
         "CyclicLR": Schedule({"step_size_up": 3}, batches=True),
-        "ExponentialLR": Schedule(epochs=Epochs("gamma", 1, 0.98)),
+        "ExponentialLR": Schedule(epochs=Epochs("gamma", 1, SLOW)),
         "LambdaLR": Schedule(),
         "LinearLR": Schedule({"total_iters": 3}),
         "MultiplicativeLR": Schedule(),
-        "MultiStepLR": Schedule(epochs=Epochs("milestones", 1, 300), first=("milestones", 1)),
+        "MultiStepLR": Schedule(epochs=Epochs("milestones", 1, 300, factor=2), first=("milestones", 1)),
         "OneCycleLR": Schedule({"total_steps": 2, "steps_per_epoch": 4}, batches=True, ends=True),
         "PolynomialLR": Schedule({"total_iters": 1}),
         "ReduceLROnPlateau": Schedule(epochs=Epochs("patience", 3, 30, default=10)),
         "SequentialLR": Schedule(parts=1),
-        "StepLR": Schedule(epochs=Epochs("step_size", 1, 30), first=("step_size", 1)),
+        "StepLR": Schedule(epochs=Epochs("step_size", 1, 30, factor=2), first=("step_size", 1)),
     }
 )
 

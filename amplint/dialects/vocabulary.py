@@ -24,6 +24,15 @@ NUMBERS_SCALER = """standard std min_max minmax max_abs robust target targets fe
     tgt price quantile image"""
 """Of what puts numbers on one scale, and has nothing to do with gradients: `StandardScaler`, `price_scaler`."""
 
+SETTINGS = "args arg cfg config conf configuration opt opts options option hparams hp settings flags flag params"
+"""Of what holds what a run was told before it began."""
+CONSTANT = """owner rank enabled enable allowed supported available mode worker process main master leader host device
+    configured wanted"""
+"""What a flag ends with that is what it is for the whole run: `is_step_owner`."""
+LOADER = """loader loaders dataloader dataloaders data_loader data_loaders dl dls iter iterator batches train_dl data
+    dataset datasets generator queue stream pipeline feeder prefetcher train_set train trains training sampler it"""
+HUGE = "huge infinite unlimited unbounded no_limit no_clip never nothing"
+"""Of a threshold that nothing reaches."""
 SCHEDULER = "sched scheds scheduler schedulers schedule schedules lrs warmup warm_up"
 RATE_ITSELF = "lr"
 RATE = "lr lrs learning_rate momentum weight_decay wd"
@@ -127,6 +136,13 @@ MORE_THAN_NORM = """clip clipped clipping clamp unscale unscaled normalize norma
 SHARDS = "fsdp hsdp shard shards sharded sharding fully_shard zero_3"
 COLLECTING = "reduce reduced reducer gather gathered all_reduce all_gather dist_sum dist_mean broadcast"
 SYNCHRONIZING = "sync synced synchronize synchronise average averaged avg"
+REDUCING = "reduce reduces reducer reducers all_reduce allreduce allreducer averager"
+AVERAGING = "average averages averaging averaged"
+"""Of those who put together what several ranks have, besides the words of a gather or of a mere wait; who averages and
+is handed a model keeps an average of its weights."""
+OF_ALL_RANKS = "global world distributed all_ranks across_ranks cross_rank gathered gather"
+AVERAGING_PACKAGES = "hivemind horovod byteps bagua torchft kungfu"
+"""Whose optimizers, or what wraps them, average the gradients over the ranks."""
 REDUCING_LATER = "sync nosync all_reduce is_last_backward"
 """Words of what says when gradients are reduced over the ranks: `set_requires_all_reduce` of FSDP2, for one."""
 DEFERRING = "no_sync nosync grad_sync gradient_sync grads_sync gradients_sync skip_sync no_backward_sync fully_shard"

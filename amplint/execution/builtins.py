@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, counting, horizon, places, ranks, units
+from amplint.execution import arithmetic, attributes, counting, horizon, meanings, places, ranks, units
 from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import NothingLeft, Run
@@ -94,7 +94,7 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
-    return Count(run.model.batches, frozenset({"batches"}))
+    return Count(run.model.batches, frozenset({"batches", meanings.tag_of(text)}))
 
 
 def _is_data(value: Value) -> bool:

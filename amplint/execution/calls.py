@@ -129,7 +129,8 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
         return symbols.call(run, func, args, keywords, at)
     if isinstance(func, Method):
         ranks.behind(run, func, args, at)
-        return _run_function(run, func.function, [func.instance, *args], keywords, at, func.instance)
+        with libraries.standing_in(run, func):
+            return _run_function(run, func.function, [func.instance, *args], keywords, at, func.instance)
     if isinstance(func, Function):
         return _run_function(run, func, args, keywords, at, None)
     if isinstance(func, Class):

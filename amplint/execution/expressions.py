@@ -16,6 +16,7 @@ from amplint.execution import (
     mappings,
     operators,
     places,
+    questions,
     tables,
     touched,
 )
@@ -172,7 +173,8 @@ def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Valu
         unknown = [run.last_batch if _is_last(run, part) else part for part in unknown]
     known = [gated] if not any(part is gated for part in unknown) else []
     value = arithmetic.truth(run, Condition(op, (*known, *unknown)))
-    return with_changes(gated, value=value, assumed=gated.assumed or bool(opaque))
+    asks = op == "and" and any(map(questions.asks_the_moment, unknown))
+    return with_changes(gated, value=value, assumed=gated.assumed or bool(opaque) or asks)
 
 
 def _is_last(run: Run, value: Value) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 from amplint.dialects import DIALECTS
-from amplint.dialects.schedules import OF_FUNCTIONS, Schedule
-from amplint.execution import roles, units
+from amplint.dialects.schedules import OF_FUNCTIONS, SLOW, Schedule
+from amplint.execution import meanings, roles, units
 from amplint.execution.arithmetic import number
 from amplint.execution.counting import names_epochs, names_window, tags_of
+from amplint.execution.meanings import LENGTH, NUMBERS
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Loss,
@@ -139,8 +140,15 @@ def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) ->
             return {"meant": EPOCHS}
         if any(tags_of(one) for one in numbers):
             return {}  # it says itself what it counts: batches, or windows, or parts of them
+        if schedule.epochs.factor is not None and _is_slow(_argument(args, keywords, "gamma", schedule.epochs.factor)):
+            return {}
     meant = schedule.meant(numbers)
-    return {"meant": meant} if meant is not None else {}
+    return {"meant": meant, NUMBERS: " ".join(map(text_of, numbers))} if meant is not None else {}
+
+
+def _is_slow(factor: Value) -> bool:
+    """Whether a decay by a factor takes next to nothing away each time."""
+    return isinstance(factor, (int, float)) and SLOW < factor < 1
 
 
 def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None:
@@ -156,6 +164,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}
     elif tags & {"batches", "samples", "multiplied"}:
         detail["unit"] = MICRO_BATCHES
+        if text := max(map(meanings.length_of, tags)):
+            detail[LENGTH] = text
         if "batches" in tags and not tags & {"parts", "multiplied", SHARED_AGAIN}:
             run.unsettled.append((OF_BATCHES, detail))
         if tags == {"multiplied"} and isinstance(value, Symbol):
@@ -199,6 +209,7 @@ def bound_text(value: Value) -> str:
 
 def settle(run: Run) -> None:
     """Says what the horizons count of which the run has shown it."""
+    meanings.settle(run)
     told: list[dict[str, str]] = []
     for text, detail in run.unsettled:
         unit = _shown(run, text)
@@ -222,6 +233,7 @@ def settle(run: Run) -> None:
             if REPEATED in detail and any(detail is one for one in told):
                 detail[AMISS] = PER_PROCESS
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
+    meanings.unsettle(run)
     for warm, detail in run.warm:
         prepared = any(detail is one for one in run.prepared)
         if "exact" in warm and (not prepared or warm["unit"] == EPOCHS):
@@ -260,6 +272,7 @@ def compare(run: Run, left: Value, right: Value) -> None:
     """Notes that a counter is compared with a symbol."""
     counter, bound = (left, right) if isinstance(right, Symbol) else (right, left)
     value = number(run, counter)
+    meanings.compare(run, left, right)
     if isinstance(bound, Symbol) and isinstance(value, int):
         micro, updates, _ = run.passed
         run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))

@@ -5,6 +5,9 @@ An event of that program happens at the place in the user's code from which it w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from amplint.execution import reach
 from amplint.execution.run import Run
 from amplint.execution.scopes import Module, Scope
@@ -117,6 +120,31 @@ def _own_backward(run: Run) -> bool:
 def may_be_kept(run: Run, value: Optimizer) -> bool:
     """Whether nobody has seen how an optimizer was made, nor whether it was among what a framework was handed."""
     return run.handed and "optimizer" in run.keepers and not run.in_library and value.algorithm is None
+
+
+@contextmanager
+def standing_in(run: Run, method: Method) -> Iterator[None]:
+    """While it is open, a method runs, which may stand in the place of a framework's."""
+    before, run.stands_in = run.stands_in, _stands_in(method)
+    yield
+    run.stands_in = before
+
+
+def own(run: Run) -> dict[str, str]:
+    """What is said of a backward that a method of the user's does in the place of a framework's."""
+    return {"stands_in": "yes"} if run.stands_in else {}
+
+
+def _stands_in(method: Method) -> bool:
+    """Whether a method of the user's stands in the place of one of a framework's class."""
+    instance, node = method.instance, method.function.node
+    if not isinstance(instance, Instance) or not isinstance(node, ir.Function) or defines(method):
+        return False
+    waiting = list(instance.klass.bases)
+    for base in waiting:
+        if isinstance(base, Class):
+            waiting += base.bases
+    return any(isinstance(base, Class) and defines(base) and node.name in base.attributes for base in waiting)
 
 
 def decorate(run: Run, scope: Scope, made: Function) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from amplint.execution import arithmetic, endless, horizon
+from amplint.execution import arithmetic, endless, horizon, questions
 from amplint.execution.model import LONGEST, MAX_ITERATIONS, WINDOW
 from amplint.execution.run import Run
 from amplint.execution.scopes import Scope
@@ -178,7 +178,7 @@ def _iterate(
     from amplint.execution.statements import execute
 
     batches = node.shape.backward and not node.shape.nested
-    depth, made, turn = len(run.gates), len(run.optimizers), run.turn
+    depth, made, turn, sometimes = len(run.gates), len(run.optimizers), run.turn, run.sometimes
     adds_up = isinstance(node, ir.For) and _adds_up(run, node, stream)
     run.in_batches += batches
     run.loops.append(node.shape)
@@ -192,7 +192,7 @@ def _iterate(
             before = tuple(run.passed)
             signal = execute(run, scope, node.body)
             run.passed_over |= batches and signal == "continue" and run.passed[0] == before[0]
-            del run.gates[depth:]
+            run.gates[depth:], run.sometimes = [], sometimes
             if stream is not None and node.shape.backward:
                 horizon.turn(run, stream, before)
             run.tick += batches
@@ -234,7 +234,7 @@ def boundary(run: Run, test: Value, node: ir.If) -> bool | None:
     if not isinstance(test, (Symbol, Condition)):
         return None
     symbols = [part for part in (test.parts if isinstance(test, Condition) else (test,)) if isinstance(part, Symbol)]
-    if not any(_BOUNDARY.search(symbol.name) for symbol in symbols):
+    if not any(_BOUNDARY.search(symbol.name) and not questions.is_setting(symbol) for symbol in symbols):
         return None
     inverted = isinstance(test, Condition) and test.op == "not"
     return ((run.tick + 1) % WINDOW == 0) is not inverted

@@ -23,13 +23,13 @@ from amplint.execution import (
     reach,
     records,
     roles,
+    scales,
     symbols,
     tensors,
     told,
     totals,
     weights,
 )
-from amplint.execution.counting import OF_SCALE
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Bound,
@@ -172,7 +172,7 @@ def _instance(
 
 def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name in ("get_scale", "_scale"):
-        return Symbol(f"{owner.key}.get_scale()", Origin.DATA, tags=OF_SCALE)
+        return scales.of(owner)
     if name == "is_enabled":
         return owner.enabled if not owner.of_cuda or enabled(run, owner) else False
     if name == "scale":
@@ -213,6 +213,7 @@ def _stepping(scaler: Scaler, args: list[Value], keywords: dict[str, Value]) -> 
 def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if isinstance(value, (list, tuple)):
         return [_scale(run, scaler, item, at) for item in value]
+    made = scales.made_at(run, scaler, value, at)
     if isinstance(value, Symbol):
         value = Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=value.forward)
     if isinstance(value, Stream) or not isinstance(value, Loss):
@@ -223,8 +224,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
         return value
     if value.scaler is scaler and not value.factors:  # what was multiplied onto it may be the scale, divided out
         run.emit(Kind.RESCALE, at, None, scaler)
-    there = run.site(at)  # in the user's code, if a framework scales
-    value.trail.scaled = (there.row, there.column, there.end_row, there.end_column)
+    value.trail.scaled = made
     return with_changes(value, scaler=scaler)
 
 
@@ -257,7 +257,7 @@ def _scheduler(
 def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     if name == "backward":
         if not libraries.takes_back(run, owner.trail.reach, owner, at):
-            back_propagate(run, weights.seeded(owner, args[0] if args else keywords.get("gradient")), at)
+            back_propagate(run, scales.went_back(run, owner, args, keywords), at)
         return Symbol("None")
     if name in ("div", "true_divide", "div_", "mul", "mul_") and args:
         op = "*" if name.startswith("mul") else "/"
@@ -282,7 +282,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
-    detail |= weights.divided_by(run, loss) | ranks.averaged(run, loss) | ranks.counted(run, loss)
+    detail |= weights.divided_by(run, loss) | ranks.averaged(run, loss) | ranks.counted(run, loss) | libraries.own(run)
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
     detail |= ignored.told(run, loss)

@@ -5,12 +5,11 @@ By a clip without a limit, of one gradient after the other, or by a function of 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
-from amplint.execution.values import Gradient, Optimizer, Parameters, Stream, Value, text_of
+from amplint.execution.values import Gradient, Optimizer, Parameters, Stream, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -22,12 +21,6 @@ FUNCTIONS = frozenset(
     torch.nn.utils.clip_grad.get_total_norm""".split()
 )
 _MEASURES, _DOES_MORE = within(words.GRADIENT_NORM), within(words.MORE_THAN_NORM)
-_INFINITE = re.compile(r"\binf(inity)?\b")
-
-
-def endless(limit: Value) -> bool:
-    """Whether a clip with this threshold changes nothing."""
-    return limit is not None and _INFINITE.search(text_of(limit)) is not None
 
 
 def measured(run: Run, at: ir.Span, optimizer: Optimizer | None, detail: dict[str, str] | None = None) -> None:

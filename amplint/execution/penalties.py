@@ -37,9 +37,24 @@ def mark(at: ir.Span) -> Reach:
 
 
 def divided(op: str, reach: Reach, *operands: Value) -> Reach:
-    """What remains of a mark after an operation: nothing once a scale takes part."""
+    """What remains of a mark after an operation: nothing once a scale takes part, or in a quotient of two that have
+    the same scale."""
     known = op in ("*", "/") and any(_SCALE(text_of(value)) for value in operands)
+    known = known or (op == "/" and len(operands) == 2 and bool(_marks(operands[0]) & _marks(operands[1])))
     return frozenset(pair for pair in reach if not known or pair[0] != _MARK)
+
+
+def without_length(name: str, reach: Reach) -> Reach:
+    """What remains of a mark after a function: nothing where only the direction or the sign is left."""
+    return frozenset(pair for pair in reach if pair[0] != _MARK) if name in _DIRECTIONS else reach
+
+
+_DIRECTIONS = frozenset({"normalize", "cosine_similarity", "sign", "sgn", "signbit", "argmax", "argmin", "argsort"})
+
+
+def _marks(value: Value) -> Reach:
+    reach = value.reach if isinstance(value, Symbol) else frozenset()
+    return frozenset(pair for pair in reach if pair[0] == _MARK)
 
 
 def told(run: Run, reach: Reach) -> Reach:

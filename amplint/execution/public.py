@@ -17,6 +17,7 @@ from amplint.execution import (
     arithmetic,
     attributes,
     horizon,
+    limits,
     methods,
     norms,
     penalties,
@@ -33,7 +34,7 @@ from amplint.execution import (
 from amplint.execution.averages import Averaged
 from amplint.execution.batches import HANDS_OUT
 from amplint.execution.contexts import Partial, Region
-from amplint.execution.counting import OF_SCALE, tags_of
+from amplint.execution.counting import tags_of
 from amplint.execution.counts import Count, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.records import Latest
@@ -159,7 +160,7 @@ def _clipped_elsewhere(run: Run, args: list[Value], keywords: Keywords, at: ir.S
     if any(value is None for value in (*args[1:2], *keywords.values())):
         norms.measured(run, at, optimizer)
     else:
-        run.emit(Kind.CLIP, at, optimizer)
+        run.emit(Kind.CLIP, at, optimizer, detail=limits.told_elsewhere(run, [*args[1:], *keywords.values()], at))
     return Symbol("norm", Origin.DATA)
 
 
@@ -168,7 +169,8 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     origin = Origin.RUN if name.startswith(_SAFE) else Origin.DATA
     own = Precision.OFF if name.startswith(_PLAIN) else Precision.UNKNOWN
-    return Symbol(f"{name}({inner})", origin, ran=own, reach=reach.of([*args, *keywords.values()]))
+    through = penalties.without_length(name.rpartition(".")[2], reach.of([*args, *keywords.values()]))
+    return Symbol(f"{name}({inner})", origin, ran=own, reach=through)
 
 
 def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -253,16 +255,14 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
         handed.once.used = True
     held = handed.holder if isinstance(handed, Parameters) else None
     optimizer = held or (sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed))
-    limit = args[1] if len(args) > 1 else keywords.get("max_norm", keywords.get("clip_value"))
     if isinstance(handed, Symbol) and handed.governed:
         run.emit(Kind.OPAQUE, at)
         return Symbol("norm", Origin.DATA)
-    detail = {"limit": text_of(limit)} if limit is not None else {}
-    detail |= {"carries": "yes"} if isinstance(limit, Symbol) and limit.tags & OF_SCALE else {}
+    detail = limits.told(run, args[1:], keywords, at)
     if not run.caught and (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
         detail["raises"] = "yes"
     wrapper = ranks.clipped(handed) if "norm" in name else Wrapper.NONE  # a value can be clipped shard by shard
-    if norms.endless(limit):
+    if limits.endless(limits.threshold(args[1:], keywords)):
         norms.measured(run, at, optimizer, detail)
         return Symbol("norm", Origin.DATA)
     run.emit(_EVENTS[name], at, optimizer, detail=detail, wrapper=wrapper)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.execution.arithmetic import origin_of
 from amplint.execution.values import Condition, Origin, Symbol, Value, text_of
 
@@ -22,6 +24,32 @@ def may_count(value: Value) -> bool:
         return False
     origin = value.origin if isinstance(value, Symbol) else origin_of(value.parts)
     return (origin is not Origin.RUN or "(" in text_of(value)) and not asks_finite(value)
+
+
+def of_this_batch(value: Value) -> bool:
+    """Whether a test asks what was computed from the batch, or whether code that is not seen has given anything."""
+    if isinstance(value, Condition):
+        origin = origin_of(value.parts)
+        return origin is Origin.DATA or (value.op in ("is", "is not") and origin is Origin.OPAQUE)
+    return isinstance(value, Symbol) and value.origin is Origin.DATA
+
+
+def is_setting(symbol: Symbol) -> bool:
+    """Whether a flag is what it is for the whole run, by who holds it or what it ends with."""
+    *holders, _ = symbol.text.split(".")
+    last = words.words(symbol.name)[-1:]
+    return "(" not in symbol.text and (any(map(_SETTINGS, holders)) or any(map(_CONSTANT, last)))
+
+
+def asks_the_moment(value: Value) -> bool:
+    """Whether a test asks an object that is not seen, which may answer otherwise later: by a call, or an attribute that
+    is neither a setting nor the own one of the object whose method runs."""
+    if not isinstance(value, Symbol) or is_setting(value) or value.name == "training":
+        return False
+    return "(" in value.text or value.text.removeprefix("self.").count(".") > 0
+
+
+_SETTINGS, _CONSTANT = within(words.SETTINGS), within(words.CONSTANT)
 
 
 def asks_caller(run: Run, value: Value) -> bool:

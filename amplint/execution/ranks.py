@@ -68,8 +68,8 @@ def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
     if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
         known = isinstance(strategy, Public)
         wrapper = Wrapper.NONE if not known else Wrapper.UNSHARDED if strategy.name.endswith("NO_SHARD") else wrapper
-    if wrapper is Wrapper.SHARDED and isinstance(keywords, Incomplete) and "sharding_strategy" not in keywords:
-        wrapper = Wrapper.NONE
+    elif wrapper is Wrapper.SHARDED and isinstance(keywords, Incomplete):
+        wrapper = Wrapper.NONE  # a strategy may be among the rest
     half = keywords.get("mixed_precision")
     if isinstance(model, Symbol) and isinstance(half, Symbol) and half.ran in LOWER:
         model = with_changes(model, ran=half.ran)
@@ -193,9 +193,19 @@ def averaged(run: Run, loss: Loss) -> dict[str, str]:
     """By which number of ranks a mean loss, and nothing else about it, was divided."""
     if loss.weight is None or loss.summed or len(loss.factors) != 1 or run.hooked or "gathers" in run.program.ranks:
         return {}
+    if loss.trail.of_all:
+        return {}
     found = _WORLD.match(next(iter(loss.factors)))
     summed = {"collected": "yes"} if loss.collected and "reduces" not in run.program.ranks else {}
     return {"ranks": found["ranks"], **summed} if found else {}
+
+
+def speaks_of_all(name: str) -> bool:
+    """Whether a function says that what it gives is of all ranks, not of this one alone."""
+    return _ALL(name)
+
+
+_ALL = within(words.OF_ALL_RANKS)
 
 
 def collects(function: Value) -> bool:

@@ -65,6 +65,7 @@ class Run:
     `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
     `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects that are not
     seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises is caught.
+    `stands_in`: what runs is a method of the user's in the place of a framework's.
     `endless`: a loop over batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data
     have no length. `loaded`: what loaders were made of, with what that says of its length. `branches`: those of
     conditions that the program is in. `places`: by what an object that is not seen is known by, what was put into it
@@ -128,6 +129,7 @@ class Run:
     given: frozenset[str] = frozenset()
     holders: set[str] = field(default_factory=set)
     caught: int = 0
+    stands_in: bool = False
     remarks: dict[str, str] = field(default_factory=dict)
     passed: list[int] = field(default_factory=lambda: [0, 0, 0])
     turns: dict[str, set[str]] = field(default_factory=dict)

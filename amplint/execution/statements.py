@@ -208,7 +208,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
     value = evaluate(run, scope, node.value)
     call = node.value
     if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "scale":
-        if isinstance(value, Loss) and value.scaler is not None:
+        if isinstance(value, Loss) and value.scaler is not None and value.trail.scaled is not None:
             run.emit(Kind.DISCARD, node.at, scaler=value.scaler)
     elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name in ("div_", "mul_"):
         if isinstance(value, Loss):
@@ -247,7 +247,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     with (
         calls.gate(run, test, node.at),
         _doubting(run, test, jumps),
-        _at_times(run, taken, test, said),
+        _at_times(run, taken, test, said, jumps and not taken),
         picking.some(run, node, test),
     ):
         depth, updates = len(run.branches), run.passed[1]
@@ -300,16 +300,16 @@ _SKIPS = within(words.SCALED, words.SKIPPING)
 
 
 @contextmanager
-def _at_times(run: Run, taken: bool, test: Value, said: Value) -> Iterator[None]:
-    """While it is open, what happens does so on some batches only (a test of data), or for what is finite: as it was
-    said, whether or not the test may be a window's."""
-    some = taken and run.in_batches > 0 and arithmetic.of_data(test) and questions.may_count(test)
+def _at_times(run: Run, taken: bool, test: Value, said: Value, stays: bool) -> Iterator[None]:
+    """While it is open, and to the end of the turn where others are passed over, what happens does so on some batches
+    only (a test of data), or for what is finite: as it was said, whether or not the test may be a window's."""
+    some = (taken or stays) and run.in_batches > 0 and questions.of_this_batch(test) and questions.may_count(test)
     finite, large = questions.asks_finite(said), questions.found_too_large(said, taken)
     run.sometimes += some
     run.finite += finite
     run.large += large
     yield
-    run.sometimes -= some
+    run.sometimes -= some and not stays
     run.finite -= finite
     run.large -= large
 

@@ -17,6 +17,7 @@ from amplint.execution import (
     criteria,
     holdings,
     libraries,
+    limits,
     norms,
     places,
     precision,
@@ -149,7 +150,7 @@ def _method(
         methods.zero_model(run, text_of(symbol), at)
         return Symbol("None")
     if method in ("clip_grad_norm_", "clip_grad_norm") and not args[1:]:
-        detail = {"limit": text_of(args[0])} if args else {}
+        detail = limits.told(run, args, keywords, at)
         run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)), detail=detail)
         return Symbol("norm", Origin.DATA)
     if method in ("parameters", "named_parameters"):
@@ -191,7 +192,8 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     if libraries.takes_back(run, symbol.reach, symbol, at):
         return Symbol("None")
     run.loop_gate = None
-    scaled = scales.scaled(run, symbol)
+    by_hand = any(scales.is_of_scaler(run, value) for value in (*args, *keywords.values()))
+    scaled = None if by_hand else scales.scaled(run, symbol)
     forward = precision.of_backward(run, symbol.ran, scaled)
     through = reach.asked(run, symbol.reach)
     detail = {"whole": "yes"} if symbol.forward else {}
@@ -225,6 +227,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         trail = precision.trail_of(run, [*args, *keywords.values()])
         if roles.is_model(run, func):
             trail.reach = reach.through(run, func.text, [*args, *keywords.values()])
+        trail.of_all = ranks.speaks_of_all(func.name)
         return Loss(None if divides else Fraction(1), trail=trail)
     if roles.is_model(run, func) and words.words(func.name)[0] not in _MAKING:
         return _output(run, func, args, keywords)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
+from amplint.execution import meanings
 from amplint.execution.counting import names_epochs, tags_of
 from amplint.execution.run import Run
 from amplint.execution.values import Symbol, Value, text_of
@@ -36,9 +37,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
         by_size = _is_size(run, right) and not windows[1]
         if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
             found |= {WHOLE_ONLY} if op == "//" and WITH_A_REST in found else set()
-            return found - {"samples", WITH_A_REST} | {
-                "batches"
-            }  # what is not known to be a loader holds samples, then
+            held = {tag for tag in found if not meanings.length_of(tag)} - {"samples", WITH_A_REST}
+            return frozenset(held | {"batches"})  # what is not known to be a loader holds samples, then
         found |= {"shrunk"} if by_size and "loaded" in found else set()
         if OF_A_RANK in found and PROCESSES.search(text_of(right)):
             return found | {SHARED_AGAIN}

@@ -109,7 +109,7 @@ class Trail:
     `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided
     (by what the user did, too). `born`: its micro-step and turn of adding up. `passed`: it or a sum with it went back.
     `terms`: trails of terms. `kept`: where it added up several micro-steps. `continued`: what may hold some already.
-    `perhaps`: None where code that is not seen may have scaled it.
+    `perhaps`: None where code that is not seen may have scaled it; `of_all`: it says that it is of all ranks.
     """
 
     backed: bool = False
@@ -125,6 +125,7 @@ class Trail:
     reach: frozenset[tuple[str, str]] = frozenset()
     shared: str | None = None
     perhaps: bool | None = False
+    of_all: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from amplint.execution import penalties, reach
+from amplint.execution import penalties, reach, scales
 from amplint.execution.arithmetic import number, window_of
 from amplint.execution.counting import names_window, tags_of
 from amplint.execution.counts import Length
@@ -45,6 +45,8 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
         return added(run, loss, Loss(Fraction(1))) if isinstance(other, Symbol) and other.forward else loss
     factor = number(run, other)
     loss.trail.reach = penalties.divided(op, loss.trail.reach, other)
+    if op == "*" and (scaled := scales.multiplied(run, loss, other)) is not None:
+        return scaled
     if op == "*":
         named = _share(run, node.right if loss is left else node.left)
         return with_changes(loss.times(factor, text_of(other)), over=None, divisor=named or loss.divisor)
@@ -80,14 +82,6 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
         return with_changes(result, divisor=divisor, over=None)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
     return with_changes(result, over=text) if epoch else result
-
-
-def seeded(loss: Loss, gradient: Value) -> Loss:
-    """A loss whose backward begins at a gradient that is handed over: that may divide and scale it."""
-    if gradient is None:
-        return loss
-    loss.trail.perhaps = None
-    return loss.times(None, text_of(gradient))
 
 
 def divided_by(run: Run, loss: Loss) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from amplint.dialects import DIALECTS, LOOPS
@@ -12,8 +12,10 @@ from amplint.dialects.dialect import Loop
 from amplint.dialects.schedules import Schedule
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.drivers import driven_by_hand, replaced
+from amplint.lower.drivers import driven_by_hand, replaced, switched_off
+from amplint.lower.heirs import heirs
 from amplint.lower.names import last, reads, walk
+from amplint.lower.own_updates import own_updates
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import IN_A_LOOP, Fact
@@ -33,13 +35,27 @@ def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Sco
     if loop is None or replaced([klass], loop.own):
         return
     every = [part for statement in body for part in walk(statement)]
-    if (loop.off and any(_named(part) == loop.off for part in every)) or driven_by_hand(every, loop.micro_step):
+    if (loop.off and switched_off(every, loop.off)) or driven_by_hand(every, loop.micro_step):
         return  # the loop is the user's, sometimes at least
+    told = [*_in_micro_steps(path, loop, methods)]
+    if loop.configures in methods:
+        told += _by(loop, _configured(path, methods[loop.configures], scope))
+    if told and not _taken_over(loop, heirs(path, every, klass)):
+        yield from told
+
+
+def _taken_over(loop: Loop, derived: Iterable[ir.Class]) -> bool:
+    """Whether a class that derives from one has a loop of its own."""
+    classes = tuple(derived)
+    nodes = (part for one in classes for part in walk(one))
+    return replaced(classes, loop.own) or (bool(loop.off) and switched_off(nodes, loop.off))
+
+
+def _in_micro_steps(path: str, loop: Loop, methods: Mapping[str, ir.Function]) -> Iterator[Fact]:
+    """The mistakes in what a loop calls for each micro-batch."""
     for name in loop.micro_step & methods.keys():
         found = _micro_step(path, loop, methods[name])
         yield from _by(loop, found) if name in loop.returns else found
-    if loop.configures in methods:
-        yield from _by(loop, _configured(path, methods[loop.configures], scope))
 
 
 def _by(loop: Loop, facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -66,17 +82,25 @@ def _micro_step(path: str, loop: Loop, method: ir.Function) -> Iterator[Fact]:
         for node in nodes
         if isinstance(node, ir.Assign) and isinstance(node.target, ir.Name)
     }
+    ready = own_updates(nodes, lambda owner: _kept(loop, made.get(_named(owner), owner)) is not None)
     if method.name in loop.returns and not any(_called(node) in _BACKWARDS for node in nodes):
-        yield from (_fact(path, node, "clipped") for node in nodes if _clips(node))
+        yield from (_fact(path, node, "clipped") for node in nodes if _clips(node) and id(node) not in ready)
     for node in nodes:
         if loop.window and _divides(node, loop.window, handed):
             yield _fact(path, node, "divided", window=loop.window)
         elif isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
             owner = node.func.owner
-            if node.func.name == "backward" and not node.args and _is_loss(owner):
+            if _is_backward(node) and id(node) not in ready:
                 yield _fact(path, node, "backward", mild=method.name not in loop.returns, instead=loop.backward)
             elif node.func.name == "step" and (what := _kept(loop, made.get(_named(owner), owner))):
                 yield _fact(path, node, "step", what=what, by=loop.name)
+
+
+def _is_backward(node: ir.Call) -> bool:
+    """Whether a call back-propagates a loss to all that it was made of; with `inputs=` it reaches these alone."""
+    if not isinstance(node.func, ir.Attr) or node.func.name != "backward" or node.args:
+        return False
+    return _is_loss(node.func.owner) and "inputs" not in dict(node.keywords)
 
 
 def _called(node: object) -> str:
@@ -154,11 +178,13 @@ def _handed_over(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
 def _one(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
     """A schedule by itself, or in the dictionary that says how often it is stepped: once per epoch if it does not."""
     interval: object = "epoch"
+    each = True
     if isinstance(value, ir.Mapping):
         if not all(isinstance(key, ir.Const) for key, _ in value.items):
             return
         said = {getattr(key, "value", ""): inner for key, inner in value.items}
         interval = getattr(said["interval"], "value", None) if "interval" in said else "epoch"
+        each = getattr(said["frequency"], "value", None) == 1 if "frequency" in said else True
         value = scope.value(said["scheduler"]) if "scheduler" in said else value
     schedule = _SCHEDULES.get(scope.qualified(value.func) or "") if isinstance(value, ir.Call) else None
     if not isinstance(value, ir.Call) or schedule is None or value.starred:
@@ -166,7 +192,7 @@ def _one(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
     for name, counts, named in _horizons(value, schedule, scope):
         if interval == "epoch" and (counts == "batches" or (counts == "steps" and schedule.batches)):
             yield _fact(path, value, "per epoch", mild=named, argument=name)
-        elif interval == "step" and counts == "epochs":
+        elif interval == "step" and counts == "epochs" and each:
             yield _fact(path, value, "per step", argument=name)
 
 

@@ -1,7 +1,7 @@
 """Whether a framework's own loop runs over the methods that a class overrides, or one that stands in its place.
 
 Who defines a method of that loop without calling the framework's, or assigns one, has a loop of his own; so has who
-calls by hand what the framework would call.
+calls by hand what the framework would call, and who derives a class that does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,22 @@ def driven_by_hand(nodes: Iterable[object], names: Collection[str]) -> bool:
 def _calls_or_puts(node: object, names: Collection[str]) -> bool:
     if isinstance(node, ir.Assign):
         return isinstance(node.target, ir.Attr) and node.target.name in names
+    if put_by_name(node, names):
+        return True
     if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Attr) or node.func.name not in names:
         return False
     owner = node.func.owner
     return not _is_above(owner) and not (isinstance(owner, ir.Name) and owner.name == "self")
+
+
+def put_by_name(node: object, names: Collection[str]) -> bool:
+    """Whether a call is `setattr` of one of some names."""
+    if not isinstance(node, ir.Call) or last(node.func) != "setattr" or len(node.args) < 2:
+        return False
+    return isinstance(node.args[1], ir.Const) and node.args[1].value in names
+
+
+def switched_off(nodes: Iterable[object], flag: str) -> bool:
+    """Whether some code names the flag by which a loop is the user's: as a name, a property or for `setattr`."""
+    named = (ir.Name, ir.Attr, ir.Function)
+    return any((isinstance(node, named) and node.name == flag) or put_by_name(node, {flag}) for node in nodes)

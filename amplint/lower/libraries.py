@@ -55,7 +55,7 @@ def _settings(path: str, text: str, dialect: Dialect, names: set[str]) -> frozen
     """Those settings of a framework that the project of a file makes, if the file is one that they matter to."""
     said = [word.removeprefix("def ").strip(".(") for word in dialect.words]
     matters = dialect.settings and (not said or any(word in names for word in said))
-    return configured(path, dialect.settings, text) if matters else frozenset()
+    return configured(path, dialect.settings, text, dialect.unasked) if matters else frozenset()
 
 
 def _says(dialect: Dialect, names: set[str]) -> bool:

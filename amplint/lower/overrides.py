@@ -9,7 +9,8 @@ from amplint.dialects import LOSS_CLASSES, TRAINERS
 from amplint.dialects.dialect import Normalization
 from amplint.dialects.transformers import TRAINER_LOOP
 from amplint.flow import program as ir
-from amplint.lower.drivers import driven_by_hand, replaced
+from amplint.lower.drivers import driven_by_hand, put_by_name, replaced
+from amplint.lower.heirs import heirs
 from amplint.lower.names import last, walk
 from amplint.lower.repeated_divisions import COUNT, WINDOWS, divided_again
 from amplint.lower.scopes import Scope
@@ -60,12 +61,13 @@ class Overrides:
         self.says = bool(_SAYS & {*map(_named, nodes), *(name for node in nodes for name in _keywords(node))})
         self.alone = any(_window_of_one(node) for node in nodes)
         self.older = any(_OLDER in _keywords(node) for node in nodes)
+        self.asserts_older = any(map(_asserts_older, nodes))
 
     def of(self, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
         """What the `compute_loss` of a class does with the count, if the class is a trainer."""
         lineage = self._lineage(klass, scope, ())
         method = next((node for node in klass.body if _is_override(node)), None)
-        if lineage is None or not isinstance(method, ir.Function) or self._steps_itself(lineage):
+        if lineage is None or not isinstance(method, ir.Function) or self._steps_itself(lineage, klass):
             return
         if not self.says:
             yield from self._again(method)
@@ -92,10 +94,12 @@ class Overrides:
             told: dict[int | str, object] = {"window": found.divisor, "again": before, "through": TRAINER_LOOP.name}
             yield Fact("divided", Site(self.path, *found.node.at), told, IN_A_LOOP)
 
-    def _steps_itself(self, lineage: Lineage) -> bool:
+    def _steps_itself(self, lineage: Lineage, klass: ir.Class) -> bool:
         """Whether another loop than the trainer's runs, which hands over the count as it likes, and divides or not."""
-        patched = driven_by_hand((node for node in self.nodes if isinstance(node, ir.Assign)), _DRIVERS)
-        return patched or replaced(lineage.classes, _DRIVERS)
+        puts = (node for node in self.nodes if isinstance(node, ir.Assign) or put_by_name(node, _DRIVERS))
+        if self.asserts_older or driven_by_hand(puts, _DRIVERS) or replaced(lineage.classes, _DRIVERS):
+            return True
+        return replaced(heirs(self.path, self.nodes, klass), _DRIVERS)
 
     def _of_plain_models(self, lineage: Lineage) -> bool:
         """Whether every model that the module makes such a trainer with is of a class of its own whose `forward` takes
@@ -163,6 +167,16 @@ def _named(node: object) -> str:
 
 def _keywords(node: object) -> Iterable[str]:
     return (name for name, _ in node.keywords) if isinstance(node, ir.Call) else ()
+
+
+def _asserts_older(node: object) -> bool:
+    """Whether code insists on a release of transformers, and not on one that is new enough."""
+    parts = walk(node.test) if isinstance(node, ir.Assert) else []
+    library = any(isinstance(part, ir.Name) and part.name == "transformers" for part in parts)
+    library = library or any(isinstance(part, ir.Const) and part.value == "transformers" for part in parts)
+    version = any("version" in _named(part).lower() for part in parts)
+    newer = any(isinstance(part, ir.Compare) and part.op in (">", ">=") for part in parts)
+    return library and version and not newer
 
 
 def _window_of_one(node: object) -> bool:

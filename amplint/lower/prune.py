@@ -91,16 +91,32 @@ def _half(bodies: Mapping[str, Body]) -> frozenset[tuple[str, ir.Span]]:
     return frozenset((path, at) for path, body in bodies.items() for at in half_optimizers(body))
 
 
-_FREEZES = re.compile(r"(?i)requires_?grad|freez|toggle|trainable")
+_FREEZES = re.compile(
+    r"(?i)requires_?grad|freez|frozen|toggle|trainable|(?:^|_)(?:un)?lock(?:ed|s)?(?:$|_)|(?:^|_)thaw"
+)
 
 
 def _freezes(node: object) -> bool:
     """Whether a statement or call may keep gradients from some parameters: `p.requires_grad = False`, for one."""
     if isinstance(node, ir.Assign):
         return bool(_FREEZES.search(last(node.target)))
+    if isinstance(node, ir.With):
+        return _enters_freezing(node.context)
     if not isinstance(node, ir.Call):
         return False
     return bool(_FREEZES.search(last(node.func))) or any(name == "inputs" for name, _ in node.keywords)
+
+
+def _enters_freezing(context: ir.Expr) -> bool:
+    """Whether a block may keep gradients from some parameters: by its name, or that it is for those alone which it is
+    handed."""
+    if not isinstance(context, ir.Call):
+        return bool(_FREEZES.search(last(context)))
+    alone = isinstance(context.func, ir.Name) and bool(_ALONE.search(context.func.name))
+    return alone and bool(context.args) and all(isinstance(arg, (ir.Name, ir.Attr)) for arg in context.args)
+
+
+_ALONE = re.compile(r"(?i)^(only|just|solely|training|train|learning|updating)(_|$)|_only$")
 
 
 def _varying(body: Body) -> frozenset[str]:

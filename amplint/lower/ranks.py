@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import re
 from collections.abc import Iterable
 
 from amplint.dialects import DIALECTS
@@ -15,6 +17,12 @@ _CLASSES = frozenset(name.rpartition(".")[2] for name in _WRAPPERS)
 _DEFERS = within(words.DEFERRING)
 SWITCH = "require_backward_grad_sync"
 _COLLECTS, _OF_GRADIENTS = within(words.COLLECTING), within(words.GRADIENTS)
+_REDUCES, _SYNCHRONIZES = within(words.REDUCING), within(words.SYNCHRONIZING)
+_AVERAGES, _OF_WEIGHTS, _MODEL = within(words.AVERAGING_PACKAGES), within(words.AVERAGE), within(words.MODEL)
+_PUTS_TOGETHER = within(words.AVERAGING)
+_COUNTS = within("count counts num number len numel get tensor")
+_MEASURED = frozenset({"reset", "update", "add", "append", "result", "compute", "item"})
+_TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_")
 _COMBINES = within(words.COLLECTING, words.SYNCHRONIZING)
 _COLLECTIVES = frozenset({"all_reduce", "reduce", "all_reduce_", "allreduce", "all_gather", "reduce_scatter"})
 
@@ -22,6 +30,47 @@ _COLLECTIVES = frozenset({"all_reduce", "reduce", "all_reduce_", "allreduce", "a
 def _combines(name: str) -> bool:
     """Whether a function is called as if it put the gradients of several ranks together."""
     return _COMBINES(name) and _OF_GRADIENTS(name)
+
+
+def _may_reduce(node: object) -> bool:
+    """Whether code that is not seen may reduce gradients: an import of a package that does, or what is called as if it
+    did and is handed nothing, or a model."""
+    if isinstance(node, ir.Import):
+        return _AVERAGES(node.qualified.partition(".")[0])
+    name = last(node.func) if isinstance(node, ir.Call) else ""
+    if not isinstance(node, ir.Call) or _OF_WEIGHTS(name):
+        return False
+    handed = [*node.args, *(value for _, value in node.keywords)]
+    if not handed:
+        return _REDUCES(name) or _PUTS_TOGETHER(name) or _is_reducer(node.func)
+    models = any(_MODEL(last(value)) or last(value) in ("net", "parameters") for value in handed)
+    return models and (_REDUCES(name) or _is_reducer(node.func))
+
+
+def _is_reducer(func: ir.Expr) -> bool:
+    """Whether a method is one of a reducer."""
+    return isinstance(func, ir.Attr) and _REDUCES(last(func.owner)) and func.name not in _MEASURED
+
+
+def _synchronizes(node: object) -> bool:
+    """Whether a block may reduce gradients where it ends, as far as its name tells."""
+    context = node.context if isinstance(node, ir.With) else None
+    name = last(context.func) if isinstance(context, ir.Call) else last(context)
+    return (_REDUCES(name) or _SYNCHRONIZES(name)) and not _DEFERS(name)
+
+
+def _totals(node: object, defined: frozenset[str]) -> bool:
+    """Whether a number of tokens comes from a function that is not seen and does not say that it counts."""
+    if not isinstance(node, ir.Assign) or not _TOKENS.search(last(node.target)):
+        return False
+    calls = [part for part in walk(node.value) if isinstance(part, ir.Call) and isinstance(part.func, ir.Name)]
+    names = {last(call.func) for call in calls}
+    return any(not (name in defined or hasattr(builtins, name) or _COUNTS(name)) for name in names)
+
+
+def _defined(nodes: Iterable[object]) -> frozenset[str]:
+    """The functions and classes of a module."""
+    return frozenset(node.name for node in nodes if isinstance(node, (ir.Function, ir.Class)))
 
 
 def wrapping(body: Iterable[ir.Stmt]) -> frozenset[str]:
@@ -70,9 +119,10 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     }
     names = {str(getattr(node, "name", "") or getattr(node, "text", "")) for node in nodes if id(node) not in entered}
     called = {last(node.func) for node in nodes if isinstance(node, ir.Call)}
-    reduces = any(map(_combines, called)) or (called & _COLLECTIVES and names & {"grad", "main_grad"})
+    reduces = any(map(_combines, called)) or bool(called & _COLLECTIVES and names & {"grad", "main_grad"})
     defers = any(map(_DEFERS, names))
+    reduces = reduces or any(map(_may_reduce, nodes)) or (not defers and any(map(_synchronizes, nodes)))
     gathers = any("gather" in name.lower() for name in called)
-    collects = any(map(_COLLECTS, called))
+    collects = any(map(_COLLECTS, called)) or any(_totals(node, _defined(nodes)) for node in nodes)
     found = {"defers": defers, "reduces": reduces, "gathers": gathers, "collects": collects}
     return frozenset(name for name, holds in found.items() if holds)

@@ -175,14 +175,12 @@ class Relevance:
         return any({last(call.func), *map(last, call.args)} & self.usage.wrapped for call in calls)
 
     def _clipped(self, node: ir.Stmt) -> set[str]:
-        """The names of what is handed to a clip: an iterator of parameters, perhaps, that was made before, and where
-        anybody asks for the scale, the threshold, which it may be in."""
+        """The names of what is handed to a clip: an iterator of parameters, perhaps, that was made before, and the
+        threshold, which a scale may be in, or the number of the micro-step."""
         made = [part for part in walk(node) if isinstance(part, ir.Call) and last(part.func) in self.usage.clips]
-        handed = [value for call in made for value in (*call.args[:1], *(value for _, value in call.keywords))]
-        names = {last(value) for value in handed} - {""}
-        if made and any("get_scale" in used for used in self.usage.methods.values()):
-            names |= {name for call in made for value in call.args for name in reads(value)}
-        return names
+        handed = [value for call in made for value in (*call.args, *(value for _, value in call.keywords))]
+        limits = {name for call in made for value in _after_the_first(call) for name in reads(value)}
+        return ({last(value) for value in handed} | limits) - {""}
 
     def _gathers(self, node: ir.Stmt) -> bool:
         """Whether a loss that is back-propagated is put into a list, which perhaps keeps its graph."""
@@ -250,6 +248,11 @@ class Relevance:
         if node.how == "raise":
             return bool(line.parents) and line.parents[-1] in self.kept
         return line.loop in self.kept
+
+
+def _after_the_first(call: ir.Call) -> list[ir.Expr]:
+    """What a clip is given besides the gradients."""
+    return [*call.args[1:], *(value for _, value in call.keywords)]
 
 
 _CASTS = frozenset({"half", "float", "double", "bfloat16"})

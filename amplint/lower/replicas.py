@@ -22,8 +22,15 @@ def replicated(body: Iterable[ir.Stmt], scope: Scope) -> frozenset[str]:
         name
         for node in made
         if isinstance(node.value, ir.Call) and scope.qualified(node.value.func) in _REPLICATES
+        if not _on_one_device(node.value)
         for name in binds(node.target)
     )
+
+
+def _on_one_device(call: ir.Call) -> bool:
+    """Whether a `DataParallel` starts no thread, as its devices are one (torch 2.13, `data_parallel.py`, `forward`)."""
+    devices = dict(call.keywords).get("device_ids", call.args[1] if len(call.args) > 1 else None)
+    return isinstance(devices, ir.Display) and len(devices.items) == 1
 
 
 def _enters(function: ir.Function) -> bool:

@@ -23,18 +23,19 @@ MAX_FILES = 300
 MAX_BYTES = 100_000
 
 
-def configured(path: str, settings: Mapping[str, str], text: str = "") -> frozenset[str]:
+def configured(path: str, settings: Mapping[str, str], text: str = "", unasked: str = "") -> frozenset[str]:
     """Which settings are made in the project of a file; `settings` are regular expressions by name.
 
-    `text` is the file itself, which need not be saved."""
+    `text` is the file itself, which need not be saved; `unasked` the regular expression of what sets nothing."""
+    left_out = re.compile(unasked.encode() or rb"(?!)")
     patterns = {name: re.compile(pattern.encode()) for name, pattern in settings.items()}
-    written = text.encode(errors="replace")
+    written = left_out.sub(b"", text.encode(errors="replace"))
     found = {name for name, pattern in patterns.items() if pattern.search(written)}
     for number, file in enumerate(_files(path)):
         if number >= MAX_FILES or len(found) == len(patterns):
             break
         stamp(file)
-        data = _bytes(file)
+        data = left_out.sub(b"", _bytes(file))
         found |= {name for name, pattern in patterns.items() if pattern.search(data)}
     return frozenset(found)
 

@@ -107,16 +107,20 @@ class Raw(pl.LightningModule):
         optimizer.step()
 """
 HARMLESS = (
+    "pl.Trainer(devices=1)",
+    'Trainer(accelerator="cpu", logger=Logger("runs"), max_epochs=3)',
+    'fits = Trainer(devices=1)\nlooks = Trainer(precision="16-mixed")\nfits.fit(model)\nlooks.test(model)',
     'pl.Trainer(precision="32-true", devices=1)',
     'Trainer(max_epochs=3, devices="1", precision="bf16-mixed", callbacks=[Stop(3)])',
     "lightning.Trainer(\n    devices=[0],\n    precision=32,\n)",
 )
 NEEDED = (
+    'Trainer(accelerator="cpu", devices=2)',
+    'fits = Trainer(devices=1)\nlooks = Trainer(precision="16-mixed")\nfits.fit(model)\nlooks.fit(model)',
     'pl.Trainer(precision="16-mixed", devices=1)',
     'pl.Trainer(precision="32-true", devices=4)',
     'pl.Trainer(precision="32-true", devices=1, strategy="deepspeed_stage_2")',
     'pl.Trainer(precision="32-true")',
-    "pl.Trainer(devices=1)",
     'pl.Trainer(precision="bf16-mixed", devices=1)\npl.Trainer(precision="bf16-mixed", devices=-1)',
 )
 
@@ -131,6 +135,11 @@ def told_of_raw(tmp_path, monkeypatch, trainer):
 @pytest.mark.parametrize("trainer", HARMLESS)
 def test_a_raw_backward_is_harmless_where_nothing_is_scaled_on_one_device(tmp_path, monkeypatch, trainer):
     assert told_of_raw(tmp_path, monkeypatch, trainer) == []
+
+
+def test_a_raw_backward_is_a_warning_where_no_trainer_is_seen(tmp_path, monkeypatch):
+    (found,) = told_of_raw(tmp_path, monkeypatch, "")
+    assert (found.code, found.severity) == ("bypassed-framework-backward", Severity.WARNING)
 
 
 @pytest.mark.parametrize("trainer", NEEDED)

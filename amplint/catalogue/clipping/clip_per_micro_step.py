@@ -54,15 +54,21 @@ from amplint.catalogue.amounts import at_least, begins_micro_step
 from amplint.catalogue.remedy import AtBoundary, Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
+from amplint.protocol.state import Moment
+
+
+def _adds_to_it(moment: Moment) -> bool:
+    """Whether a micro-step begins on what a clip has shortened, which would have shortened any other as well."""
+    clip = moment.last.get(Kind.CLIP)
+    return begins_micro_step(moment) and (clip is None or "turns" not in clip.detail)
+
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="gradients are clipped on every micro-step, while they are only partly accumulated: what was clipped is "
     "added to and clipped again, so early micro-batches are weighted down",
     advice="clip once per window, on the micro-step on which the optimizer steps",
-    when=(
-        Condition(Kind.BACKWARD, shortened=True, micro_steps=at_least(1), steps=at_least(1), also=begins_micro_step),
-    ),
+    when=(Condition(Kind.BACKWARD, shortened=True, micro_steps=at_least(1), steps=at_least(1), also=_adds_to_it),),
     place=Kind.CLIP,
     because=((Kind.BACKWARD, "the next micro-step adds to the clipped gradients here"),),
     explains=("repeated-unscale",),

@@ -59,7 +59,8 @@ Hand the loss to the framework: `accelerator.backward(loss)`, `engine.backward(l
 divide or scale by hand as well.
 
 It is a warning where the settings that decide about it are made elsewhere (by `accelerate launch`, or by whoever hands
-the Accelerator over), and nothing is said where there is no window, and the precision is known to need no scale.
+the Accelerator over), or where a class overrides the framework's own backward, and nothing is said where there is no
+window, and the precision is known to need no scale.
 
 ## Fix
 
@@ -75,7 +76,7 @@ having been done. The numbers of a run that was tuned with the mistake in it cha
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.remedy import Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import backward_in_a_loop, bypassed, lost_words
+from amplint.catalogue.through import backward_in_a_loop, bypassed, instead, lost_words
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
@@ -84,7 +85,7 @@ RULE = Rule(
     advice="call `{backward}` instead",
     when=(Condition(STEPS, micro_steps=at_least(1), also=bypassed(Kind.BACKWARD, "backward")),),
     find=backward_in_a_loop,
-    milder=lambda moment: "unsure" in moment.event.detail,
+    milder=lambda moment: "unsure" in moment.event.detail or instead(moment),
     words=lost_words,
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the framework steps here"),),
