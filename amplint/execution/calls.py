@@ -14,6 +14,7 @@ from amplint.execution import (
     builtins,
     counting,
     endless,
+    exit_stacks,
     hidden,
     libraries,
     mappings,
@@ -30,7 +31,7 @@ from amplint.execution import (
     totals,
 )
 from amplint.execution.blocks import Yielded
-from amplint.execution.contexts import Partial
+from amplint.execution.contexts import Partial, Stack
 from amplint.execution.run import MAX_DEPTH, Run
 from amplint.execution.scopes import Scope
 from amplint.execution.signals import Returned
@@ -133,6 +134,8 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
         return builtins.call(run, func.name, args, keywords, at)
     if isinstance(func, Public):
         return public.call(run, func.name, args, keywords, at, func.member)
+    if isinstance(func, Bound) and isinstance(func.owner, Stack):
+        return exit_stacks.call(run, func.owner, func.name, args, keywords, at)
     if isinstance(func, Bound):
         return methods.call(run, func, args, keywords, at)
     if isinstance(func, Partial):

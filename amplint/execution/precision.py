@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
 from amplint.execution import reach
-from amplint.execution.contexts import Autocast, NoSync, Region
+from amplint.execution.contexts import Autocast, NoSync, Region, Stack
 from amplint.execution.scopes import Scope
 from amplint.execution.values import Function, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
 from amplint.flow import program as ir
@@ -98,7 +98,7 @@ def enter(run: Run, context: Value) -> None:
         run.region = _region(run, context)
         run.entered = run.entered or run.region.precision is not Precision.OFF
         return
-    if isinstance(context, NoSync):
+    if isinstance(context, (NoSync, Stack)):
         return
     text = text_of(context)
     harmless = isinstance(context, Symbol) and not context.governed and bool(_NEUTRAL.search(text))
