@@ -187,6 +187,8 @@ def _run_function(
     if run.in_batches and hidden.is_remade(run, function):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{name}(...)", Origin.OPAQUE)
+    if run.in_batches and hidden.left_open(node):
+        run.emit(Kind.OPAQUE, at)
     if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
         if run.in_batches:
             places.handed_over(run, args)

@@ -81,6 +81,21 @@ def is_remade(run: Run, function: Function) -> bool:
     return any(_remakes(run, function.scope, one) for one in node.decorators)
 
 
+def left_open(node: ir.Function | ir.Lambda) -> bool:
+    """Whether a method is left to those who derive from its class, and may take part in the step there: it is abstract,
+    or only refuses, and no word of its own says that it only looks or computes."""
+    if not isinstance(node, ir.Function) or not any(_last(one) == ABSTRACT for one in node.decorators):
+        return False
+    return not (only_reads(node.name) or only_runs(node.name) or _HELD(node.name) or node.name in TORCH.quiet)
+
+
+ABSTRACT = "abstractmethod"
+
+
+def _last(node: ir.Expr) -> str:
+    return node.name if isinstance(node, ir.Name | ir.Attr) else ""
+
+
 def dispatches(node: ir.Function | ir.Lambda) -> bool:
     """Whether others are called in the place of a function, by the type of what it is given."""
     named = (getattr(one, "name", "") for one in getattr(node, "decorators", ()))
