@@ -156,7 +156,7 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
     ran = precision.of_forward(run, instance)
     through = reach.through(run, reach.key(instance), [*args, *keywords.values()])
     found = attributes.read(run, instance, "forward")
-    if isinstance(found, Method) and getattr(found.function.node, "gives", False):
+    if isinstance(found, Method) and _does_more(found.function.node):
         given = invoke(run, found, args, keywords, at)
         losses = _losses_in(given)
         for loss in losses:
@@ -165,6 +165,11 @@ def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keyw
             return given
     made = Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=ran, reach=through)
     return (returned.losses(run, found, made) if isinstance(found, Method) else None) or made
+
+
+def _does_more(node: ir.Function | ir.Lambda) -> bool:
+    """Whether a forward does more than to compute what no step depends on."""
+    return isinstance(node, ir.Function) and (node.gives or node.backward or node.steps or node.zeroes)
 
 
 def _losses_in(value: Value) -> list[Loss]:
