@@ -147,7 +147,7 @@ class Run:
     `remade`: by that, the optimizers and scalers that code which is not seen had before the batches, and what it made
     of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
     `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
-    has taken.
+    has taken. `hooks`: whether those of a `forward` or a `backward` take part in the step.
     """
 
     program: ir.Program
@@ -180,6 +180,7 @@ class Run:
     waiting: Block | None = None
     made: int = 0
     hooked: bool = False
+    hooks: set[str] = field(default_factory=set)
     assumed: bool = False
     without_graph: int = 0
     in_operator: int = 0

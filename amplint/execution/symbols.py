@@ -17,6 +17,7 @@ from amplint.execution import (
     builtins,
     criteria,
     holdings,
+    hooks,
     norms,
     places,
     precision,
@@ -132,8 +133,8 @@ def _method(
     from amplint.execution import methods
 
     symbol = with_changes(func, text=owner, offset=0, tags=frozenset())
-    if method in HOOKS:
-        run.hooked = True
+    if method in hooks.ALL:
+        hooks.registered(run, method, args)
     if method == "no_sync" and not args:
         return NoSync(owner)
     if method in ("chunk", "split"):
@@ -174,11 +175,8 @@ def _maker(text: str) -> str:
     return last_part(called) if parenthesis else ""
 
 
-HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
-
-
-_METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "step_update", "zero_grad"}
-_METHODS |= UPDATES | tensors.METHODS
+_METHODS = hooks.ALL | hooks.OF_STEPS | UPDATES | tensors.METHODS
+_METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "step", "step_update", "zero_grad"}
 _METHODS |= {"no_sync", "scale", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
 
 
@@ -204,7 +202,9 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     forward = precision.of_backward(run, symbol.ran, scaled)
     through = reach.asked(run, symbol.reach)
     detail = {"whole": "yes"} if symbol.forward else {}
+    hooks.before_backward(run, at)
     run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, detail=detail, **ranks.backward(run, at))
+    hooks.after_backward(run, at)
     return Symbol("None")
 
 
