@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from amplint.dialects import GOVERNS
@@ -15,7 +16,19 @@ from amplint.dialects.vocabulary import within
 from amplint.execution import attributes, libraries, places
 from amplint.execution.contexts import Partial
 from amplint.execution.scopes import Scope
-from amplint.execution.values import Bound, Class, Function, Instance, Method, Optimizer, Public, Scaler, Symbol, Value
+from amplint.execution.values import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Method,
+    Optimizer,
+    Public,
+    Scaler,
+    Symbol,
+    Value,
+    text_of,
+)
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -34,7 +47,7 @@ def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
     if only_reads(name) or name in TORCH.quiet:
         return
     places.reached(run, owner)
-    if isinstance(owner, Instance) and _has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
+    if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
         run.emit(Kind.OPAQUE, at)
 
 
@@ -124,16 +137,17 @@ def _leaves(name: str) -> bool:
     return _BESIDE(name) or is_tool(name) or only_reads(name)
 
 
-def _has_hidden_base(klass: Class) -> bool:
-    """Whether a class derives from one that is neither seen nor torch's nor Python's."""
+def has_hidden_base(klass: Class, before: str = "") -> bool:
+    """Whether a class derives from one that is neither seen nor torch's nor Python's; `before`: ahead of another."""
+    ahead = takewhile(lambda base: isinstance(base, Class) or _text(base) != before, klass.bases)
     return any(
-        _has_hidden_base(base)
+        has_hidden_base(base, before)
         if isinstance(base, Class)
         else isinstance(base, (Public, Symbol)) and _text(base).partition(".")[0] not in _SEEN
-        for base in klass.bases
+        for base in ahead
     )
 
 
-def _text(base: Public | Symbol) -> str:
-    name = base.name if isinstance(base, Public) else base.text
+def _text(base: Value) -> str:
+    name = base.name if isinstance(base, Public) else text_of(base)
     return "object" if name in _BUILTINS else name
