@@ -33,11 +33,17 @@ _DTYPES = {
 }
 _DEFAULTS = {"cuda": Precision.FLOAT16, "mps": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
 _NEUTRAL = re.compile(r"^(torch|contextlib|open|tempfile|warnings|tqdm|time|threading)\b|no_sync|no_grad|timer|profil")
+_REGIONS = re.compile(r"(?i)auto_?cast|mixed_precision")
 _CASTS = re.compile(r"(?i)amp|auto_?cast|ctx|context|precision|half")
 
 
 _WITHOUT_GRAPH = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
 _MOVES = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
+
+
+def is_neutral(text: str) -> bool:
+    """Whether a context is known to leave the step alone: torch's own, `no_sync`, a timer, a profiler, a region."""
+    return bool(_NEUTRAL.search(text) or _REGIONS.search(text))
 
 
 def is_autocast(name: str) -> bool:

@@ -147,7 +147,8 @@ class Run:
     `remade`: by that, the optimizers and scalers that code which is not seen had before the batches, and what it made
     of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
     `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
-    has taken. `hooks`: whether those of a `forward` or a `backward` take part in the step.
+    has taken. `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`:
+    contexts that are open, are not seen, and may take part in it.
     """
 
     program: ir.Program
@@ -183,6 +184,7 @@ class Run:
     hooks: set[str] = field(default_factory=set)
     assumed: bool = False
     without_graph: int = 0
+    within: int = 0
     in_operator: int = 0
     loops: list[ir.Shape] = field(default_factory=list)
     region: Region = field(default=Region(Precision.OFF))
