@@ -332,7 +332,7 @@ def zero_model(run: Run, model: str, at: ir.Span) -> None:
         run.emit(Kind.ZERO_GRAD, at, optimizer, detail=_discards(run))
     unseen = any(found.algorithm is None and not found.models for found in run.optimizers.values())
     if not holding or unseen or _may_share(run):
-        run.emit(Kind.ZERO_GRAD, at, detail=_discards(run))
+        run.emit(Kind.OPAQUE if reach.spares(run, model) else Kind.ZERO_GRAD, at, detail=_discards(run))
 
 
 def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
