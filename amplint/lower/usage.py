@@ -189,7 +189,7 @@ def _may_change_a_model(call: ir.Call, names: Iterable[str]) -> bool:
 
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
-    methods: dict[str, set[str]] = {}
+    methods = _handed_on(body)
     clips, losses, scalers, averages, gradients = set(_CLIPS), set(), set(), set(), set()
     unread = _unread_classes(body)
     for statement in body:
@@ -212,8 +212,6 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 if node.func.name in ("backward", "scale"):
                     owner = (node.func.owner,) if node.func.name == "backward" else ()
                     losses |= {_divided(part) for part in (*owner, *node.args)}
-    for method in handed(body):
-        methods.setdefault(last(method.owner), set()).add(method.name)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
@@ -228,6 +226,14 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         driven(body),
     )
     return replace(found, holding=frozenset(_holding(body, found)), graded=_graded(body))
+
+
+def _handed_on(body: Iterable[ir.Stmt]) -> dict[str, set[str]]:
+    """The methods of each name that are values somewhere, and perhaps called where it has another name."""
+    methods: dict[str, set[str]] = {}
+    for method in handed(body):
+        methods.setdefault(last(method.owner), set()).add(method.name)
+    return methods
 
 
 def _graded(body: Iterable[ir.Stmt]) -> frozenset[str]:
@@ -323,9 +329,8 @@ def deeds_of(
 ) -> Deeds:
     """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
     what those are called; `given`: objects that are called and made elsewhere."""
-    found, nameless = list(functions(body)), _nameless(body)
-    loose = [(f"<{at}>", *method) for at, method in enumerate(loose_methods(body))]
-    every = [*found, *((NAMELESS, node) for node in nameless), *((name, call) for name, call, _ in loose)]
+    found, loose = list(functions(body)), [(f"<{at}>", *method) for at, method in enumerate(loose_methods(body))]
+    every = [*found, *((NAMELESS, node) for node in _nameless(body)), *((name, call) for name, call, _ in loose)]
     called = [(name, reaches(node, usage.driven)) for name, node in every]
     own = [(name, [part for part in walk(node) if isinstance(part, ir.Call)]) for name, node in every]
     objects, aliases = _callable_objects(body, names, given), aliases_of(body)
