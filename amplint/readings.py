@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -75,11 +76,15 @@ def _seeds(taught: Teaching) -> frozenset[str]:
     return frozenset(seed for dialect in taught for seed in dialect.seeds)
 
 
+_DERIVES = re.compile(r"(?m)^class \w+\(\w")
+
+
 def played_file(filename: str, taught: Teaching, tail: int = 1) -> Played | None:
-    """The program of another file; None where that cannot be read or holds no training step."""
+    """The program of another file; None where that cannot be read, or holds no training step and no class that derives
+    from another: it may put a part of the step in the place of a method."""
     try:
         text = script_of(read(filename, lambda data: True) or b"", filename).text
-        reduced = scout(text, _seeds(taught))
+        reduced = scout(text, _seeds(taught)) or (text if _DERIVES.search(text) else None)
         if reduced is None:
             return None
         return Played(program(filename, text, Statements(parse(reduced)).module(), taught), tail)

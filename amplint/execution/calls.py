@@ -14,23 +14,24 @@ from amplint.execution import (
     builtins,
     counting,
     endless,
+    exit_stacks,
     hidden,
     libraries,
     mappings,
     methods,
     norms,
     objects,
+    objects_called,
     places,
     precision,
     public,
     ranks,
     reach,
-    returned,
     symbols,
     totals,
 )
 from amplint.execution.blocks import Yielded
-from amplint.execution.contexts import Partial
+from amplint.execution.contexts import Partial, Stack
 from amplint.execution.run import MAX_DEPTH, Run
 from amplint.execution.scopes import Scope
 from amplint.execution.signals import Returned
@@ -125,7 +126,7 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if type(func) is Symbol:
         adopted = libraries.adopt(run, func)
         if adopted is not None and isinstance(attributes.read(run, adopted, "__call__"), Method):
-            return _call_instance(run, adopted, args, keywords, at)
+            return objects_called.call(run, adopted, args, keywords, at)
         return symbols.call(run, func, args, keywords, at)
     if isinstance(func, Method):
         ranks.behind(run, func, args, at)
@@ -136,11 +137,13 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Class):
         return objects.instantiate(run, func, args, keywords, at)
     if isinstance(func, Instance):
-        return _call_instance(run, func, args, keywords, at)
+        return objects_called.call(run, func, args, keywords, at)
     if isinstance(func, Builtin):
         return builtins.call(run, func.name, args, keywords, at)
     if isinstance(func, Public):
         return public.call(run, func.name, args, keywords, at, func.member)
+    if isinstance(func, Bound) and isinstance(func.owner, Stack):
+        return exit_stacks.call(run, func.owner, func.name, args, keywords, at)
     if isinstance(func, Bound):
         return methods.call(run, func, args, keywords, at)
     if isinstance(func, Partial):
@@ -150,35 +153,6 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Symbol):
         return symbols.call(run, func, args, keywords, at)
     return Symbol(f"{text_of(func)}(...)", Origin.OPAQUE)
-
-
-def _call_instance(run: Run, instance: Instance, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
-    """A call of an object: its `__call__`, or `forward`; a module of the program that is no loss returns a forward."""
-    called = attributes.read(run, instance, "__call__")
-    if isinstance(called, Method):
-        return invoke(run, called, args, keywords, at)
-    ranks.forward(run, instance, args, at)
-    ran = precision.of_forward(run, instance)
-    libraries.gives_outputs(run, instance)
-    through = reach.through(run, reach.key(instance), [*args, *keywords.values()])
-    found = attributes.read(run, instance, "forward")
-    if isinstance(found, Method) and getattr(found.function.node, "gives", False):
-        given = invoke(run, found, args, keywords, at)
-        losses = _losses_in(given)
-        for loss in losses:
-            loss.trail.reach |= through
-        if losses or given is None:
-            return given
-    made = Symbol(f"{instance.text}(...)", Origin.DATA, forward=True, ran=ran, reach=through)
-    return (returned.losses(run, found, made) if isinstance(found, Method) else None) or made
-
-
-def _losses_in(value: Value) -> list[Loss]:
-    """The losses in what a model returned."""
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    every = value if isinstance(value, (tuple, list)) else (value,)
-    return [one for one in every if isinstance(one, Loss)]
 
 
 def _run_function(
@@ -193,6 +167,8 @@ def _run_function(
     if run.in_batches and hidden.is_remade(run, function):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{name}(...)", Origin.OPAQUE)
+    if run.in_batches and hidden.left_open(node):
+        run.emit(Kind.OPAQUE, at)
     if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
         if run.in_batches:
             places.handed_over(run, args)

@@ -43,6 +43,13 @@ class Partial:
         return every if self.whole and not isinstance(more, Incomplete) else Incomplete(every)
 
 
+@dataclass(eq=False)
+class Stack:
+    """A `contextlib.ExitStack`: what it calls when it is left, and where that was said."""
+
+    later: list[tuple[Partial, ir.Span]] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class NoSync:
     """`model.no_sync()`, not entered yet."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from amplint.execution import attributes, calls, horizon, objects
+from amplint.execution import attributes, calls, heirs, horizon, objects
 from amplint.execution.loops import EPOCHS
 from amplint.execution.model import Model
 from amplint.execution.run import Cut, Run
@@ -23,7 +24,6 @@ from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.values import with_changes
 
 MAX_ENTRIES = 40
-MAX_HEIRS = 4
 _EPOCH = re.compile(r"(?i)epoch(?!s)")
 _CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
 
@@ -62,23 +62,12 @@ def entries(program: ir.Program) -> Iterator[Entry]:
             wasted = function.loops and function.zeroes and not (program.takes_gradients or program.libraries)
             first = Entry(function, klass, function.loops, wasted)
             yield first
-            others = _heirs(program.body, klass)[1:MAX_HEIRS] if not _is_called(function, klass, program) else []
-            yield from (replace(first, heir=heir.name, own=_filled_in(program.body, klass, heir)) for heir in others)
-
-
-def _heirs(body: tuple[ir.Stmt, ...], klass: str | None) -> list[ir.Class]:
-    """The classes of a module that fill in what a class of it leaves to others."""
-    classes = [node for node in body if isinstance(node, ir.Class)]
-    derived = (node for node in classes if any(getattr(base, "name", "") == klass for base in node.bases))
-    return [node for node in derived if _filled_in(body, klass, node)] if klass is not None else []
-
-
-def _filled_in(body: tuple[ir.Stmt, ...], klass: str | None, heir: ir.Class) -> tuple[ir.Function, ...]:
-    """The methods of a class that act where those of the class that it derives from hold nothing that could."""
-    bases = [node for node in body if isinstance(node, ir.Class) and node.name == klass]
-    above = {child.name: child for node in bases for child in node.body if isinstance(child, ir.Function)}
-    own = (child for child in heir.body if isinstance(child, ir.Function) and child.name in above)
-    return tuple(child for child in own if _fills_in(above[child.name], child))
+            others = (
+                heirs.heirs(program, klass)[1 : heirs.MAX_HEIRS] if not _is_called(function, klass, program) else []
+            )
+            yield from (replace(first, heir=one.name, own=heirs.filled_in(program, klass, one)) for one in others)
+    for method, heir, own in islice(heirs.inherited(program), heirs.MAX_HEIRS):
+        yield Entry(method, heir.name, method.loops, own=own)
 
 
 def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:
@@ -236,27 +225,6 @@ def _static(function: ir.Function) -> bool:
     return any(getattr(decorator, "name", "") == "staticmethod" for decorator in function.decorators)
 
 
-def _concrete(scope: Scope, klass: Class, entry: Entry) -> Class:
-    """The class that fills in what a class leaves to others: the one that is asked for, the first one, or itself."""
-    asked = scope.names.get(entry.heir) if entry.heir is not None else None
-    if isinstance(asked, Class):
-        return asked
-    heirs = (other for other in scope.names.values() if isinstance(other, Class) and klass in other.bases)
-    above = dict(_own(klass))
-    return next((other for other in heirs if any(_fills_in(above.get(name), own) for name, own in _own(other))), klass)
-
-
-def _own(klass: Class) -> list[tuple[str, ir.Function]]:
-    """The functions that a class defines itself."""
-    found = ((name, value.node) for name, value in klass.attributes.items() if isinstance(value, Function))
-    return [(name, node) for name, node in found if isinstance(node, ir.Function)]
-
-
-def _fills_in(above: ir.Function | None, own: ir.Function) -> bool:
-    """Whether a method acts where that of the base class holds nothing that could."""
-    return (own.backward or own.steps) and above is not None and not (above.backward or above.steps or above.body)
-
-
 def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     """The function to call: a method on a new object, whose constructor is given symbols."""
     assert entry.function is not None
@@ -268,8 +236,8 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     klass = scope.names.get(entry.klass)
     if not isinstance(klass, Class):
         return Function(entry.function, scope)
-    own = klass.attributes.get(entry.function.name)
-    klass = _concrete(scope, klass, entry)
+    own = attributes.of_class(klass, entry.function.name)
+    klass = heirs.concrete(run.program, scope, klass, entry.heir)
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
     run.given = frozenset(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from amplint.dialects import GOVERNS
@@ -15,7 +16,19 @@ from amplint.dialects.vocabulary import within
 from amplint.execution import attributes, libraries, places
 from amplint.execution.contexts import Partial
 from amplint.execution.scopes import Scope
-from amplint.execution.values import Bound, Class, Function, Instance, Method, Optimizer, Public, Scaler, Symbol, Value
+from amplint.execution.values import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Method,
+    Optimizer,
+    Public,
+    Scaler,
+    Symbol,
+    Value,
+    text_of,
+)
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
@@ -34,7 +47,7 @@ def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
     if only_reads(name) or name in TORCH.quiet:
         return
     places.reached(run, owner)
-    if isinstance(owner, Instance) and _has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
+    if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
         run.emit(Kind.OPAQUE, at)
 
 
@@ -81,6 +94,21 @@ def is_remade(run: Run, function: Function) -> bool:
     return any(_remakes(run, function.scope, one) for one in node.decorators)
 
 
+def left_open(node: ir.Function | ir.Lambda) -> bool:
+    """Whether a method is left to those who derive from its class, and may take part in the step there: it is abstract,
+    or only refuses, and no word of its own says that it only looks or computes."""
+    if not isinstance(node, ir.Function) or not any(_last(one) == ABSTRACT for one in node.decorators):
+        return False
+    return not (only_reads(node.name) or only_runs(node.name) or _HELD(node.name) or node.name in TORCH.quiet)
+
+
+ABSTRACT = "abstractmethod"
+
+
+def _last(node: ir.Expr) -> str:
+    return node.name if isinstance(node, ir.Name | ir.Attr) else ""
+
+
 def dispatches(node: ir.Function | ir.Lambda) -> bool:
     """Whether others are called in the place of a function, by the type of what it is given."""
     named = (getattr(one, "name", "") for one in getattr(node, "decorators", ()))
@@ -109,16 +137,17 @@ def _leaves(name: str) -> bool:
     return _BESIDE(name) or is_tool(name) or only_reads(name)
 
 
-def _has_hidden_base(klass: Class) -> bool:
-    """Whether a class derives from one that is neither seen nor torch's nor Python's."""
+def has_hidden_base(klass: Class, before: str = "") -> bool:
+    """Whether a class derives from one that is neither seen nor torch's nor Python's; `before`: ahead of another."""
+    ahead = takewhile(lambda base: isinstance(base, Class) or _text(base) != before, klass.bases)
     return any(
-        _has_hidden_base(base)
+        has_hidden_base(base, before)
         if isinstance(base, Class)
         else isinstance(base, (Public, Symbol)) and _text(base).partition(".")[0] not in _SEEN
-        for base in klass.bases
+        for base in ahead
     )
 
 
-def _text(base: Public | Symbol) -> str:
-    name = base.name if isinstance(base, Public) else base.text
+def _text(base: Value) -> str:
+    name = base.name if isinstance(base, Public) else text_of(base)
     return "object" if name in _BUILTINS else name

@@ -311,8 +311,9 @@ def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 def _called(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`called(window)`: whether the run began in a function that others call, who may have opened a window before."""
-    return run.called and args[0] != 1
+    """`called(window)`: whether the run began in a function that others call, who may have opened a window before, or
+    is in a context that is not seen and may have opened one."""
+    return (run.called or run.within > 0) and args[0] != 1
 
 
 def _zero_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from amplint.execution import arithmetic, endless, horizon, questions
+from amplint.execution.counts import Length
 from amplint.execution.model import LONGEST, MAX_ITERATIONS, WINDOW
 from amplint.execution.run import Run
 from amplint.execution.scopes import Scope
@@ -28,6 +30,15 @@ _BOUNDARY = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class _Adding:
+    """The window whose losses a loop adds up, and the turn that it begins with: 1 where the first term stands before
+    it."""
+
+    window: str
+    first: int
+
+
 def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     """`for target in source`."""
     from amplint.execution.calls import stream_of
@@ -35,7 +46,8 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     from amplint.execution.statements import assign
 
     stream = stream_of(run, evaluate(run, scope, node.source))
-    trips = _trips(run, node, stream)
+    adding = _adds_up(run, scope, node, stream)
+    trips = _trips(run, node, stream, adding)
 
     def begin(index: int) -> bool:
         assign(run, scope, node.target, stream.item(index))
@@ -45,7 +57,7 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     run.over_batches += over
     if gone_through is not None and node.shape.backward:
         run.lengths[gone_through] = trips  # what a loop goes through is as long as the loop
-    signal = _iterate(run, scope, node, trips, begin, stream)
+    signal = _iterate(run, scope, node, trips, begin, stream, adding)
     run.over_batches -= over
     if signal is None:
         for generator in run.yielded[-1:] if stream.endless else ():
@@ -114,7 +126,7 @@ def text_of_bound(node: ir.Expr) -> str:
     return node.name if isinstance(node, ir.Name) else str(getattr(node, "value", "the window"))
 
 
-def _trips(run: Run, node: ir.For, stream: Stream) -> int:
+def _trips(run: Run, node: ir.For, stream: Stream, adding: _Adding | None) -> int:
     """How often a `for` runs."""
     if stream.length is not None:
         if _is_window(run, node, stream) or _is_long(node, stream):
@@ -126,7 +138,7 @@ def _trips(run: Run, node: ir.For, stream: Stream) -> int:
         run.model.learn_window(text_of(stream.bound))
     if _is_window(run, node, stream) and (stream.window or stream.bound is not None):
         return WINDOW
-    if _adds_up(run, node, stream):
+    if adding is not None:
         return WINDOW
     return _sampled(run, node.shape)
 
@@ -159,11 +171,31 @@ def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
     return text_of(bound) in run.model.windows or arithmetic.window_of(run, bound) is not None or run.in_batches > 0
 
 
-def _adds_up(run: Run, node: ir.For, stream: Stream | None) -> bool:
-    """Whether a loop goes through a window and leaves its backward to what follows: it may add the losses up."""
-    if stream is None or stream.bound is None or node.shape.backward:
-        return False
-    return arithmetic.window_of(run, stream.bound) is not None
+def _adds_up(run: Run, scope: Scope, node: ir.For, stream: Stream) -> _Adding | None:
+    """How a loop goes through a window that leaves its backward to what follows: it may add the losses up; None for
+    another loop."""
+    first, bound = _left_out(run, scope, node.source, stream)
+    if bound is None or node.shape.backward or arithmetic.window_of(run, bound) is None:
+        return None
+    return _Adding(text_of(bound), first)
+
+
+def _left_out(run: Run, scope: Scope, source: ir.Expr, stream: Stream) -> tuple[int, Symbol | None]:
+    """Whether a `range` leaves out one turn of what it counts to, by its beginning or its end, and what that is."""
+    from amplint.execution.expressions import evaluate
+
+    if not isinstance(source, ir.Call) or getattr(source.func, "name", "") != "range" or len(source.args) > 2:
+        return 0, stream.bound
+    begins, end = len(source.args) == 2 and _is_one(source.args[0]), source.args[-1] if source.args else None
+    if isinstance(end, ir.Binary) and end.op == "-" and _is_one(end.right) and not begins:
+        whole = evaluate(run, scope, end.left) if isinstance(end.left, (ir.Name, ir.Attr)) else None
+        whole = Symbol(whole.name, tags=whole.tags) if isinstance(whole, Length) else whole
+        return 1, whole if isinstance(whole, Symbol) else None
+    return int(begins), stream.bound
+
+
+def _is_one(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Const) and node.value == 1
 
 
 def _iterate(
@@ -173,20 +205,20 @@ def _iterate(
     trips: int,
     begin: Callable[[int], bool],
     stream: Stream | None = None,
+    adding: _Adding | None = None,
 ) -> Signal:
     """Runs the body up to `trips` times. Returns the signal that ended the loop early, None if none did."""
     from amplint.execution.statements import execute
 
     batches = node.shape.backward and not node.shape.nested
     depth, made, turn, sometimes = len(run.gates), len(run.optimizers), run.turn, run.sometimes
-    adds_up = isinstance(node, ir.For) and _adds_up(run, node, stream)
     run.in_batches += batches
     run.loops.append(node.shape)
     try:
         for index in range(trips):
             if not begin(index):
                 return None
-            run.turn = index if adds_up else turn
+            run.turn = index + adding.first if adding is not None else turn
             run.last_batch = index == trips - 1 if batches else run.last_batch
             run.passed_over = run.passed_over and not (batches and index == 0)
             before = tuple(run.passed)
@@ -204,7 +236,7 @@ def _iterate(
         return None
     finally:
         run.loops.pop()
-        run.turn, run.added_over = turn, text_of(stream.bound) if adds_up and stream is not None else run.added_over
+        run.turn, run.added_over = turn, adding.window if adding is not None else run.added_over
         run.in_batches -= batches
 
 

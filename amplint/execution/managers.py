@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, precision, ranks
+from amplint.execution import arithmetic, attributes, calls, exit_stacks, precision, ranks, unseen_contexts
 from amplint.execution.blocks import Block
+from amplint.execution.contexts import Stack
 from amplint.execution.run import Run
 from amplint.execution.scopes import Scope
 from amplint.execution.signals import Signal
@@ -84,22 +85,29 @@ def _put_aside(run: Run, block: Block) -> Iterator[None]:
 def _with(run: Run, scope: Scope, node: ir.With, context: Value) -> Signal:
     from amplint.execution.statements import assign, execute
 
-    entered = _entered(run, context, node.at)
+    acting = unseen_contexts.acts(run, scope, node.context, context)
+    unseen_contexts.passed(run, context, acting, node.at)
+    given = entered(run, context, node.at)
     if node.target is not None:
-        assign(run, scope, node.target, entered)
+        assign(run, scope, node.target, given)
     without = precision.is_without_graph(context)
     run.without_graph += without
+    run.within += acting
     with precision.kept(run):
         precision.enter(run, context)
         ranks.enter(run, context)
         signal = execute(run, scope, node.body)
     run.without_graph -= without
+    run.within -= acting
     if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):
         calls.invoke(run, leave, [None, None, None], {}, node.at)
+    unseen_contexts.passed(run, context, acting, node.at)
+    if isinstance(context, Stack):
+        exit_stacks.leave(run, context)
     return signal
 
 
-def _entered(run: Run, context: Value, at: ir.Span) -> Value:
+def entered(run: Run, context: Value, at: ir.Span) -> Value:
     """What a context gives to the name after `as`: what its `__enter__` returns, else itself."""
     enter = attributes.read(run, context, "__enter__") if isinstance(context, Instance) else None
     return calls.invoke(run, enter, [], {}, at) if isinstance(enter, Method) else context

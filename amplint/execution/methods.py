@@ -11,6 +11,7 @@ from amplint.execution import (
     attributes,
     averages,
     holdings,
+    hooks,
     horizon,
     ignored,
     libraries,
@@ -24,7 +25,6 @@ from amplint.execution import (
     records,
     roles,
     scales,
-    symbols,
     tensors,
     told,
     totals,
@@ -58,7 +58,7 @@ from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
 
 OF_ROLE = {
-    "optimizer": frozenset({"step", "zero_grad"}),
+    "optimizer": frozenset({"step", "zero_grad"}) | hooks.OF_STEPS,
     "scaler": frozenset({"scale", "unscale_", "step", "update", "is_enabled", "get_scale"}),
     "scheduler": frozenset({"step"}),
 }
@@ -79,7 +79,8 @@ def call(run: Run, func: Bound, args: list[Value], keywords: dict[str, Value], a
 
 def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """A call of a method by its name."""
-    run.hooked = run.hooked or name in symbols.HOOKS
+    if name in hooks.ALL:
+        hooks.registered(run, name, args)
     if isinstance(owner, Optimizer) and libraries.may_be_kept(run, owner):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
@@ -128,24 +129,16 @@ def _optimizer(
             from amplint.execution.calls import invoke
 
             invoke(run, closure, [], {}, at)
+        hooks.before_step(run, owner, at)
         told.may_divide(run, owner, [*args, *keywords.values()], at)
         run.emit(Kind.STEP, at, owner)
-        _after_step(run, owner, at)
-    elif name in _STEP_HOOKS:
-        owner.hooked = True
+        hooks.after_step(run, owner, at)
+    elif name in hooks.OF_STEPS:
+        hooks.of_step(owner, name)
     elif name not in TORCH.quiet:
         run.emit(Kind.OPAQUE, at, owner)
     owner.whole = owner.whole and name != "add_param_group"
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
-
-
-_STEP_HOOKS = frozenset({"register_step_pre_hook", "register_step_post_hook"})
-
-
-def _after_step(run: Run, owner: Optimizer | None, at: ir.Span) -> None:
-    """What hooks of the user's do around a step is not followed: they may clip, and zero the gradients."""
-    if owner is not None and owner.hooked:
-        run.emit(Kind.OPAQUE, at, owner)
 
 
 def _discards(run: Run) -> dict[str, str]:
@@ -185,14 +178,16 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
         run.emit(Kind.OPAQUE, at)  # nobody knows whose gradients
     elif not enabled(run, owner):
         if name == "step":
+            hooks.before_step(run, optimizer, at)
             run.emit(Kind.STEP, at, optimizer)
-            _after_step(run, optimizer, at)
+            hooks.after_step(run, optimizer, at)
     elif name == "unscale_":
         run.emit(Kind.UNSCALE, at, optimizer, owner)
     elif name == "step":
+        hooks.before_step(run, optimizer, at)
         told.may_divide(run, optimizer, [], at)
         run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_stepping(owner, args, keywords))
-        _after_step(run, optimizer, at)
+        hooks.after_step(run, optimizer, at)
     elif name == "update":
         if (not args and not keywords) or "new_scale" in keywords or (owner.known and len(args) == 1):
             run.emit(Kind.UPDATE, at, None, owner, detail={BY_HAND: "yes"} if args or keywords else {})
@@ -282,6 +277,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     totals.spent(run, trail, at)
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
+    hooks.before_backward(run, at)
     detail |= weights.divided_by(run, loss) | ranks.averaged(run, loss) | ranks.counted(run, loss) | libraries.own(run)
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
@@ -302,6 +298,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         reach=reach.asked(run, penalties.told(run, trail.reach)),
         **ranks.backward(run, at),
     )
+    hooks.after_backward(run, at)
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:
         run.emit(Kind.DISCARD, trail.scaled)
     if loss.weight == 1 and not (loss.summed or loss.divisor) and trail.divided is not None:
@@ -326,7 +323,7 @@ def zero_model(run: Run, model: str, at: ir.Span) -> None:
         run.emit(Kind.ZERO_GRAD, at, optimizer, detail=_discards(run))
     unseen = any(found.algorithm is None and not found.models for found in run.optimizers.values())
     if not holding or unseen or _may_share(run):
-        run.emit(Kind.ZERO_GRAD, at, detail=_discards(run))
+        run.emit(Kind.OPAQUE if reach.spares(run, model) else Kind.ZERO_GRAD, at, detail=_discards(run))
 
 
 def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.dialect import Role
-from amplint.execution import attributes, calls, horizon, libraries, public, roles, schedules
+from amplint.execution import attributes, calls, hidden, horizon, libraries, public, roles, schedules
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -30,7 +30,7 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
     """A new object of a class of the program, its constructor run; of a torch optimizer's subclass, an optimizer."""
     algorithm = _base(klass, Role.OPTIMIZER)
     if algorithm is not None and not _overrides(klass, {"step", "zero_grad"}):
-        return public.call(run, algorithm, args, keywords, at)
+        return _optimizer(run, klass, algorithm, args, keywords, at)
     if args and _is_number(klass):
         return args[0]
     instance = Instance(klass, text=klass.node.name.lower() if libraries.defines(klass) else "self")
@@ -39,6 +39,18 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
         return _schedule(run, instance, schedule, args, keywords, at)
     _construct(run, instance, args, keywords, at)
     return instance
+
+
+def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+    """An optimizer of torch's, on which the constructor of the program's class runs; what a base does with its methods
+    that is not seen, and comes before torch's, nobody knows."""
+    made = public.call(run, algorithm, args, keywords, at)
+    init = attributes.of_class(klass, "__init__")
+    if isinstance(init, Function) and isinstance(init.node, ir.Function) and init.node.body:
+        calls.invoke(run, Method(init, made), args, keywords, at)
+    if hidden.has_hidden_base(klass, before=algorithm):
+        run.remade.add(text_of(made))
+    return made
 
 
 def _default(text: str, value: Value) -> Value:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
 from amplint.execution import reach
-from amplint.execution.contexts import Autocast, NoSync, Region
+from amplint.execution.contexts import Autocast, NoSync, Region, Stack
 from amplint.execution.scopes import Scope
 from amplint.execution.values import Function, Incomplete, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
 from amplint.flow import program as ir
@@ -33,11 +33,17 @@ _DTYPES = {
 }
 _DEFAULTS = {"cuda": Precision.FLOAT16, "mps": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
 _NEUTRAL = re.compile(r"^(torch|contextlib|open|tempfile|warnings|tqdm|time|threading)\b|no_sync|no_grad|timer|profil")
+_REGIONS = re.compile(r"(?i)auto_?cast|mixed_precision")
 _CASTS = re.compile(r"(?i)amp|auto_?cast|ctx|context|precision|half")
 
 
 _WITHOUT_GRAPH = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
 _MOVES = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
+
+
+def is_neutral(text: str) -> bool:
+    """Whether a context is known to leave the step alone: torch's own, `no_sync`, a timer, a profiler, a region."""
+    return bool(_NEUTRAL.search(text) or _REGIONS.search(text))
 
 
 def is_autocast(name: str) -> bool:
@@ -100,7 +106,7 @@ def enter(run: Run, context: Value) -> None:
         run.region = _region(run, context)
         run.entered = run.entered or run.region.precision is not Precision.OFF
         return
-    if isinstance(context, NoSync):
+    if isinstance(context, (NoSync, Stack)):
         return
     text = text_of(context)
     harmless = isinstance(context, Symbol) and not context.governed and bool(_NEUTRAL.search(text))

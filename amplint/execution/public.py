@@ -33,7 +33,7 @@ from amplint.execution import (
 )
 from amplint.execution.averages import Averaged
 from amplint.execution.batches import HANDS_OUT
-from amplint.execution.contexts import Partial, Region
+from amplint.execution.contexts import Partial, Region, Stack
 from amplint.execution.counting import tags_of
 from amplint.execution.counts import Count, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
@@ -295,7 +295,9 @@ def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 
 def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    if args and isinstance(args[0], (Bound, Class, Function, Method, Public)):
+    if args and (
+        isinstance(args[0], (Bound, Class, Function, Method, Public)) or roles.of_a_part(run, args[0]) is not None
+    ):
         return Partial(args[0], tuple(args[1:]), tuple(keywords.items()), not isinstance(keywords, Incomplete))
     return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
 
@@ -340,6 +342,7 @@ _SPECIAL: dict[str, Any] = {
     "torch.set_autocast_cpu_dtype": _defaults,
     "torch.set_autocast_enabled": _switched,
     "functools.partial": _partial,
+    "contextlib.ExitStack": lambda run, args, keywords, at: Stack(),
     "torch.multiprocessing.spawn": _spawn,
     "torch.multiprocessing.spawn.spawn": _spawn,
     **HANDS_OUT,

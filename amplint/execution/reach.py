@@ -6,7 +6,8 @@ A pair (a, a) says that model a took part, a pair (a, b) that it was given what 
 from __future__ import annotations
 
 from amplint.execution.run import Run
-from amplint.execution.values import Instance, Loss, Symbol, Value, text_of
+from amplint.execution.values import Instance, Loss, Symbol, Value, last_part, text_of
+from amplint.protocol.events import Kind
 
 Reach = frozenset[tuple[str, str]]
 
@@ -37,6 +38,17 @@ def kept(owner: Symbol, name: str) -> Reach:
 def asked(run: Run, found: Reach) -> Reach:
     """What a backward reaches; nothing that is known where parameters are frozen, or chosen for it."""
     return NOWHERE if run.program.freezes else found
+
+
+def spares(run: Run, model: str) -> bool:
+    """Whether every backward so far is known to go through models, and none through this one: nobody knows whose
+    gradients are erased with its own."""
+    reached = {one for event in run.events if event.kind is Kind.BACKWARD for one, _ in event.reach}
+    name = last_part(model)
+    same = any(
+        "#" in one or name == last_part(one) or one.startswith(model) or model.startswith(one) for one in reached
+    )
+    return bool(reached) and not same
 
 
 def key(model: Value) -> str:

@@ -12,7 +12,18 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.vocabulary import consisting, ending, within
 from amplint.execution.run import Cut
-from amplint.execution.values import Loss, Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
+from amplint.execution.values import (
+    Bound,
+    Loss,
+    Optimizer,
+    Origin,
+    Parameters,
+    Scaler,
+    Scheduler,
+    Symbol,
+    Value,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from amplint.execution.run import Run
@@ -146,6 +157,15 @@ def played_by(run: Run, value: Value) -> str | None:
     if isinstance(value, Optimizer):
         return "optimizer"
     return role_of(run, value) if isinstance(value, Symbol) else None
+
+
+def of_a_part(run: Run, value: Value) -> Value:
+    """The optimizer, scaler or scheduler of which a value is a method, None if there is none."""
+    if isinstance(value, Bound):
+        return value.owner if isinstance(value.owner, (Optimizer, Scaler, Scheduler)) else None
+    owner, _, _ = value.text.rpartition(".") if type(value) is Symbol else ("", "", "")
+    role = role_of(run, Symbol(owner, value.origin)) if owner else None
+    return play(run, Symbol(owner, value.origin), role) if role is not None else None
 
 
 def is_an_optimizer(run: Run, value: Value) -> bool:

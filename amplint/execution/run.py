@@ -74,7 +74,8 @@ class Run:
     of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
     `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
     has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
-    a step that the program asks for; False once it may be asked unseen.
+    a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
+    `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
     """
 
     program: ir.Program
@@ -107,8 +108,10 @@ class Run:
     waiting: Block | None = None
     made: int = 0
     hooked: bool = False
+    hooks: set[str] = field(default_factory=set)
     assumed: bool = False
     without_graph: int = 0
+    within: int = 0
     in_operator: int = 0
     loops: list[ir.Shape] = field(default_factory=list)
     region: Region = field(default=Region(Precision.OFF))

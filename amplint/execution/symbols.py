@@ -16,6 +16,7 @@ from amplint.execution import (
     builtins,
     criteria,
     holdings,
+    hooks,
     libraries,
     limits,
     norms,
@@ -41,6 +42,7 @@ from amplint.execution.values import (
     Loss,
     Method,
     Once,
+    Optimizer,
     Origin,
     Parameters,
     Scaler,
@@ -57,6 +59,8 @@ from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 
 _CRITERION, _CRITERION_NAMED = ending(words.CRITERION), within(words.CRITERION_ITSELF)
+METHOD = "of a method"
+"""A tag of what code that is not seen has made of a method of an optimizer or a scaler, which is then `given`."""
 _VERBS = frozenset(words.VERBS.split())
 _MAKING = frozenset(words.MAKING.split())
 _MAY_CLIP = within(words.CLIPPING)
@@ -85,6 +89,8 @@ def call(
         return args[0]  # a closure, wrapped as optimizers do it
     if func.text == "object.__setattr__":
         return builtins.call(run, "setattr", args, keywords, at)
+    if METHOD in func.tags:
+        return _made_of_a_method(run, func, args, keywords, at)
     owner, _, method = func.text.rpartition(".")
     places.called(run, owner, "" if only_reads(method) else method)
     if owner and not run.in_batches:
@@ -100,6 +106,17 @@ def call(
     if not quiet and not _clips_numbers(run, func, args):
         unseen.hand_over(run, func, args, keywords, at)
     return _plain(run, func, args, keywords, at)
+
+
+def _made_of_a_method(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """A call of what code that is not seen has made of a method: it may call it now and then, unless it stands in its
+    place."""
+    from amplint.execution import methods
+
+    if func.name in _METHODS:
+        return methods.call_named(run, func.given, func.name, args, keywords, at)
+    run.emit(Kind.OPAQUE, at, func.given if isinstance(func.given, Optimizer) else None)
+    return Symbol(f"{func.text}()", Origin.OPAQUE)
 
 
 def _clips_numbers(run: Run, func: Symbol, args: list[Value]) -> bool:
@@ -122,8 +139,8 @@ def _method(
     from amplint.execution import methods
 
     symbol = with_changes(func, text=owner, offset=0, tags=frozenset())
-    if method in HOOKS:
-        run.hooked = True
+    if method in hooks.ALL:
+        hooks.registered(run, method, args)
     if method == "no_sync" and not args:
         return NoSync(owner)
     if method in ("chunk", "split"):
@@ -164,11 +181,8 @@ def _maker(text: str) -> str:
     return last_part(called) if parenthesis else ""
 
 
-HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
-
-
-_METHODS = HOOKS | {"chunk", "split", "backward", "parameters", "named_parameters", "step", "step_update", "zero_grad"}
-_METHODS |= UPDATES | tensors.METHODS
+_METHODS = hooks.ALL | hooks.OF_STEPS | UPDATES | tensors.METHODS
+_METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "step", "step_update", "zero_grad"}
 _METHODS |= {"no_sync", "scale", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
 
 
@@ -197,7 +211,9 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     forward = precision.of_backward(run, symbol.ran, scaled)
     through = reach.asked(run, symbol.reach)
     detail = {"whole": "yes"} if symbol.forward else {}
+    hooks.before_backward(run, at)
     run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, detail=detail, **ranks.backward(run, at))
+    hooks.after_backward(run, at)
     return Symbol("None")
 
 
@@ -240,14 +256,23 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     through = reach.of([func, *(values if roles.is_loss_name(func.name) else ())])  # others may only look at it
     ran = precision.of_call(run, func)
     text = f"{func.text}({inner})"
-    optimizers = [value for value in values if roles.is_an_optimizer(run, value)]
-    parts = optimizers or [value for value in values if isinstance(value, Scaler)]
-    given = parts[0] if len(parts) == 1 and not run.program.libraries else None  # what wraps which is theirs
+    given, marks = _given(run, func, values)
     knows = not run.in_batches and told.speaks_of_window(run, values)
-    tags = frozenset({TOLD}) if knows else frozenset[str]()
+    tags = marks | ({TOLD} if knows else set())
     governed = func.governed
     made = Symbol(text, origin, governed=governed, tags=tags, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
+
+
+def _given(run: Run, func: Symbol, values: tuple[Value, ...]) -> tuple[Value, frozenset[str]]:
+    """The part of the step, or that with the method, which a call is given, and what is said of what it returns."""
+    owners = [owner for value in values if (owner := roles.of_a_part(run, value)) is not None]
+    if owners and not only_reads(func.name):
+        return owners[0], frozenset({METHOD})
+    optimizers = [value for value in values if roles.is_an_optimizer(run, value)]
+    parts = optimizers or [value for value in values if isinstance(value, Scaler)]
+    known = len(parts) == 1 and not run.program.libraries  # what wraps which is theirs
+    return parts[0] if known else None, frozenset()
 
 
 def _may_count(run: Run, value: Value) -> bool:

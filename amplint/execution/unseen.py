@@ -77,7 +77,7 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     optimizers = [value for value in given if roles.played_by(run, value) == "optimizer"]
     scalers = [value for value in given if isinstance(value, Scaler) or roles.played_by(run, value) == "scaler"]
     for scaler in scalers:
-        if isinstance(scaler, Scaler) and _RESTORES(short):
+        if isinstance(scaler, Scaler) and (_RESTORES(short) or not _has_scaled(run, scaler)):
             scaler.maker = ()  # its state does not begin where it was made
     reads = only_reads(short)
     if not (reads or run.in_batches or _leaves_methods(func.text, [*args, *keywords.values()])):
@@ -94,6 +94,11 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
         run.emit(Kind.OPAQUE, at)
     elif not reads and (any(map(_many_gradients, handed)) or _may_train(run, owner, short, given, at)):
         run.emit(Kind.OPAQUE, at)
+
+
+def _has_scaled(run: Run, scaler: Scaler) -> bool:
+    """Whether a scaler has done anything yet: what it is given later is no state to begin with."""
+    return any(event.scaler == scaler.key and event.kind is not Kind.SCALER_CREATED for event in run.events)
 
 
 def _leaves_methods(made: str, handed: list[Value]) -> bool:

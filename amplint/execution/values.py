@@ -161,7 +161,7 @@ class Loss:
 @dataclass(eq=False)
 class Optimizer:
     """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`;
-    `hooked`: hooks of the user's run around its steps; `made`: where; `due`: what its step counts on; `fused`: it
+    `hooked`: which hooks of the user's run around its steps; `made`: where; `due`: what its step counts on; `fused`: it
     unscales by itself."""
 
     key: str
@@ -170,7 +170,7 @@ class Optimizer:
     governed: bool = False
     precision: Precision = Precision.UNKNOWN
     whole: bool = False
-    hooked: bool = False
+    hooked: frozenset[str] = frozenset()
     made: ir.Span | None = None
     due: dict[str, str] = field(default_factory=dict)
     fused: bool = False

@@ -301,7 +301,7 @@ class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: regions of a `forward`;
-    `gives`: a loss. `silent`: it returns None. `endless`: its values never end. `bound`: its own names."""
+    `gives`: a loss, or acts. `silent`: it returns None. `endless`: its values never end. `bound`: its own names."""
 
     name: str
     params: tuple[Param, ...]

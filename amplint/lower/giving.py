@@ -1,4 +1,5 @@
-"""Which methods give a loss: the `forward` or `__call__` of a criterion, or of a model that computes its own loss."""
+"""Which methods give a loss: the `forward` or `__call__` of a criterion, or of a model that computes its own loss; and
+those that do a part of the training step."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from amplint.lower.names import last, reads, walk
 from amplint.source.scout import OPERATORS
 
 _LOSS = within(words.LOSS)
+_SCALER = within(words.SCALER)
+_PARTS, _OF_SCALERS = frozenset({"backward", "unscale_", "zero_grad"}), frozenset({"step", "update"})
 _CALLED = frozenset({"forward", "__call__"})
 
 Body = tuple[ir.Stmt, ...]
@@ -48,8 +51,23 @@ def _methods(node: ir.Class, criteria: frozenset[str]) -> Iterator[ir.Function]:
     own = [child for child in node.body if isinstance(child, ir.Function)]
     called = (method for method in own if method.name in _CALLED)
     asked = node.name in criteria or _LOSS(node.name)
-    yield from (method for method in called if asked or _returns_loss(method))
+    yield from (method for method in called if asked or _returns_loss(method) or takes_part(method))
     yield from (method for method in own if method.name in OPERATORS)
+
+
+def takes_part(method: ir.Function) -> bool:
+    """Whether a method does a part of the training step itself, besides what it computes."""
+    return any(map(_is_part, walk(method)))
+
+
+def _is_part(node: object) -> bool:
+    if isinstance(node, ir.Assign):
+        return last(node.target) == "grad"
+    method = node.func if isinstance(node, ir.Call) else None
+    if not isinstance(method, ir.Attr):
+        return False
+    scales = method.name == "scale" and last(method.owner) not in ("self", "")  # whose own it may be, of a layer
+    return scales or method.name in _PARTS or (method.name in _OF_SCALERS and _SCALER(last(method.owner)))
 
 
 def _returns_loss(method: ir.Function) -> bool:

@@ -140,6 +140,10 @@ _COMMON = frozenset(
 )
 
 
+_CALLS = frozenset({"spawn", "callback"})
+"""Functions that call what they are handed, or have it called: `torch.multiprocessing.spawn`, `ExitStack.callback`."""
+
+
 def reaches(node: object, driven: frozenset[str] = frozenset()) -> set[str]:
     """What the calls inside a node may reach: `f` for a function called by its name, `.f` for a method.
 
@@ -148,7 +152,7 @@ def reaches(node: object, driven: frozenset[str] = frozenset()) -> set[str]:
     """
     found: set[str] = set()
     for part in walk(node):
-        if isinstance(part, ir.Call) and part.args and last(part.func) == "spawn":
+        if isinstance(part, ir.Call) and part.args and last(part.func) in _CALLS:
             found |= {last(part.args[0])} - {""}  # `mp.spawn(f, ...)` calls f
         if isinstance(part, ir.Call) and isinstance(part.func, ir.Name):
             found.add(part.func.name)

@@ -194,6 +194,7 @@ class _Pruner:
         return replace(
             node,
             body=self.body(node.body),
+            decorators=_marked(node),
             relevant=key in self.deeds.acting,
             loops=key in self.deeds.looping,
             backward=self._goes_back(node.body),
@@ -266,6 +267,12 @@ def _is_silent(node: ir.Function) -> bool:
     """Whether a function acts and returns None; one that only refuses is left to those who derive from its class."""
     acts = not node.generator and any(not isinstance(child, (ir.Leave, ir.Return)) for child in node.body)
     return acts and not any(isinstance(part, ir.Return) and part.value is not None for part in walk(node))
+
+
+def _marked(node: ir.Function) -> tuple[ir.Expr, ...]:
+    """The decorators of a function; one that does nothing but refuse is abstract."""
+    refuses = len(node.body) == 1 and isinstance(node.body[0], ir.Leave) and node.body[0].how == "raise"
+    return (*node.decorators, ir.Name(node.at, "abstractmethod")) if refuses else node.decorators
 
 
 def _anew(node: object) -> set[str]:

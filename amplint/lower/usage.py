@@ -15,6 +15,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.aliases import NAMELESS, aliases_of
 from amplint.lower.driven import driven
+from amplint.lower.loose_methods import handed, loose_methods
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
 from amplint.lower.norms import measures
 from amplint.lower.ranks import SWITCH, wrapped, wrapping
@@ -24,9 +25,11 @@ _MODEL = within(words.MODEL)
 _SCALING = frozenset({"scale", "unscale_"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
 _HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
-_HOOKS |= {"register_step_pre_hook", "register_step_post_hook"}
+_HOOKS |= {"register_step_pre_hook", "register_step_post_hook", "register_forward_hook", "register_forward_pre_hook"}
+_HOOKS |= {"register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"}
 _READ = frozenset({"torch", "transformers", "pytorch_transformers", "diffusers"})
 _AVERAGES = frozenset(name.rpartition(".")[2] for name in AVERAGES)
+_STACKED = frozenset({"callback", "enter_context", "push"})
 _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay"}) | _CLIPS | _HOOKS
 
 
@@ -95,6 +98,8 @@ class Usage:
             return self.is_scaler(owner) or _SCALER(owner)
         if method in ("step", "step_update"):
             return not is_tool(owner)
+        if method == "close":
+            return not _STACKED.isdisjoint(self.methods.get(owner, ()))
         if self.may_optimize(owner) and method not in TORCH.quiet:
             return True
         if hides(method) and not is_tool(owner):
@@ -184,7 +189,7 @@ def _may_change_a_model(call: ir.Call, names: Iterable[str]) -> bool:
 
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
-    methods: dict[str, set[str]] = {}
+    methods = _handed_on(body)
     clips, losses, scalers, averages, gradients = set(_CLIPS), set(), set(), set(), set()
     unread = _unread_classes(body)
     for statement in body:
@@ -221,6 +226,14 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         driven(body),
     )
     return replace(found, holding=frozenset(_holding(body, found)), graded=_graded(body))
+
+
+def _handed_on(body: Iterable[ir.Stmt]) -> dict[str, set[str]]:
+    """The methods of each name that are values somewhere, and perhaps called where it has another name."""
+    methods: dict[str, set[str]] = {}
+    for method in handed(body):
+        methods.setdefault(last(method.owner), set()).add(method.name)
+    return methods
 
 
 def _graded(body: Iterable[ir.Stmt]) -> frozenset[str]:
@@ -316,11 +329,12 @@ def deeds_of(
 ) -> Deeds:
     """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
     what those are called; `given`: objects that are called and made elsewhere."""
-    found, nameless = list(functions(body)), _nameless(body)
-    every = [*found, *((NAMELESS, node) for node in nameless)]
+    found, loose = list(functions(body)), [(f"<{at}>", *method) for at, method in enumerate(loose_methods(body))]
+    every = [*found, *((NAMELESS, node) for node in _nameless(body)), *((name, call) for name, call, _ in loose)]
     called = [(name, reaches(node, usage.driven)) for name, node in every]
     own = [(name, [part for part in walk(node) if isinstance(part, ir.Call)]) for name, node in every]
     objects, aliases = _callable_objects(body, names, given), aliases_of(body)
+    aliases |= {(name, alias) for name, _, bound in loose for one in bound for alias in (one, f".{one}")}
 
     def closure(direct: set[str]) -> frozenset[str]:
         while more := ({name for name, names in called if names & direct} | _objects(direct) | _also(direct)) - direct:

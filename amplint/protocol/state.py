@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from amplint.protocol.cadence import Cadence, advance_cadence
 from amplint.protocol.checks import NO_RECORDS, OF_CHECKS, Records, advance_records
 from amplint.protocol.events import STEPS, Event, Kind, Site
-from amplint.protocol.ledger import UNKNOWN, Ledger, advance
+from amplint.protocol.ledger import UNKNOWN, Ledger, Stage, advance
 from amplint.protocol.total import NO_TOTAL, Total, advance_total
 from amplint.protocol.values import with_changes
 
@@ -154,9 +154,16 @@ class State:
             self.last[event.optimizer] = {}
         if event.optimizer is not None and event.scaler is not None and event.scheduler is None:
             self.scalers[event.optimizer] = event.scaler
-            made, last = self.made.get(event.scaler), self.last[event.optimizer]
-            if made is not None and last.get(Kind.SCALER_CREATED) is not made:
-                self.last[event.optimizer] = {**last, Kind.SCALER_CREATED: made}
+            self._take_over(event.optimizer, self.made.get(event.scaler))
+
+    def _take_over(self, name: str, made: Event | None) -> None:
+        """Another scaler than before scales for an optimizer, and keeps its own books of it: they are empty."""
+        last = self.last[name]
+        if made is None or last.get(Kind.SCALER_CREATED) is made:
+            return
+        if Kind.SCALER_CREATED in last:
+            self.ledgers[name] = with_changes(self.ledgers[name], stage=Stage.READY)
+        self.last[name] = {**last, Kind.SCALER_CREATED: made}
 
     def _totals(self, event: Event) -> list[str]:
         if event.total is not None:

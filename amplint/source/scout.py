@@ -18,7 +18,7 @@ from amplint.source.unreached import unreached
 
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
-    r"|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
+    r"|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 _BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
 _LOADED = re.compile(r"(?s)^(?=.*\bfrom_pretrained\b)(?=.*\bdtype\s*=|.*\btorch_dtype\s*=).*\b(fp|bf)16\s*=\s*True\b")

@@ -1,0 +1,6 @@
+from loops import Loop
+
+
+class Counting(Loop):
+    def finish(self):
+        self.seen += 1
