@@ -2,7 +2,7 @@
 
 What makes such a gradient is marked in the graph, where `create_graph` lets it be back-propagated. A loss whose graph
 leads to a mark is a penalty on scaled gradients, unless the scale, or a number that may be it, is divided out on the
-way: before the norm or after it.
+way: before the norm or after it. A quotient of two such gradients, a direction for one, does not feel the scale.
 """
 
 from __future__ import annotations
@@ -77,10 +77,27 @@ def _scaled_still(roots: Sequence[Tensor]) -> Iterator[Stack]:
             if not any(_may_be(factor, asked.scale) for factor in factors):
                 yield asked.place
             continue
+        if node.name() == "DivBackward0" and all(_marked(inner) for inner, _ in node.next_functions):
+            continue
         factors = tuple(dict.fromkeys((*factors, *_factors_of(node))))
         below = {(inner, factors) for inner, _ in node.next_functions if inner is not None} - seen
         seen |= below
         waiting += below
+
+
+def _marked(root: Any) -> bool:
+    """Whether a part of a loss is made of such gradients: a quotient of two such parts feels no scale."""
+    waiting, seen = [root], {root}
+    while waiting and len(seen) < NODES_OF_A_GRAPH:
+        node = waiting.pop()
+        if node is None:
+            continue
+        if metadata_of(node).get(_MARK) is not None:
+            return True
+        below = {inner for inner, _ in node.next_functions} - seen
+        seen |= below
+        waiting += below
+    return False
 
 
 def _factors_of(node: Any) -> Iterator[float | None]:

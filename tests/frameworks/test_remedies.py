@@ -547,7 +547,10 @@ TRAINER = {
         ((TRAINER_CLIP, ""), ("max_steps=3,", "max_steps=3,\n    max_grad_norm=1.0,")),
     ),
     "divided twice": Slip(
-        "trainer", ((DIVISION, DIVISION + DIVISION),), "double-loss-division", "divide by `num_items_in_batch` once"
+        "trainer",
+        ((DIVISION, DIVISION + DIVISION),),
+        "double-loss-division",
+        "normalize over the window once: by `num_items_in_batch`",
     ),
     "step": Slip(
         "trainer",
