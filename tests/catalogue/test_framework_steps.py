@@ -1,0 +1,80 @@
+"""Steps that a framework was seen to take by itself: an engine that counts its calls, a schedule that it moves on."""
+
+from __future__ import annotations
+
+import pytest
+
+from amplint.catalogue import RULES
+from amplint.protocol.events import Event, Gate, Kind, Site
+from amplint.protocol.state import State
+
+HERE, THERE = Site("train.py", 3), Site("train.py", 9)
+RULE = RULES["gated-framework-step"]
+
+
+def told(state, event):
+    """What the rule says of an event."""
+    return [
+        RULE.words(moment)
+        for moment in state.moments(event)
+        for condition in RULE.when
+        if condition.possible(event.kind, moment.of_scheduler, moment.ledger) and condition.certain(moment)
+    ]
+
+
+def stepped(micro_steps, calls, gate):
+    """What is said of a step after so many micro-steps, by an engine that steps once in so many calls."""
+    state = State()
+    for _ in range(micro_steps):
+        list(state.moments(Event(Kind.BACKWARD, HERE, optimizer="o")))
+    return told(state, Event(Kind.STEP, THERE, optimizer="o", gate=gate, detail={"calls": calls}))
+
+
+def test_an_engine_that_is_called_once_in_its_window_steps_once_in_many():
+    (words,) = stepped(8, "2", Gate(THERE, "accum_steps"))
+    assert words["what"] == (
+        "the engine steps once in 2 calls: called once in 4 micro-steps, it steps once in 2 x 4 of them"
+    )
+    assert words["remedy"] == "call it on every micro-step"
+
+
+@pytest.mark.parametrize(
+    ("micro_steps", "calls", "gate"),
+    [
+        (2, "2", Gate(THERE, "accum_steps")),
+        (5, "2", Gate(THERE, "accum_steps")),
+        (8, "1", Gate(THERE, "accum_steps")),
+        (8, "2", Gate(THERE)),
+        (8, "2", None),
+    ],
+    ids=["each micro-step", "no multiple", "no window", "no count", "no gate"],
+)
+def test_an_engine_that_may_be_called_on_every_micro_step_is_right(micro_steps, calls, gate):
+    assert stepped(micro_steps, calls, gate) == []
+
+
+def schedule(**detail):
+    """One step of the schedule."""
+    return Event(Kind.SCHEDULER_STEP, THERE, optimizer="o", scheduler="s", detail=detail)
+
+
+def test_a_schedule_that_the_framework_has_moved_on_is_stepped_twice():
+    state = State()
+    list(state.moments(schedule(through="deepspeed", moves="`engine.step()`")))
+    (words,) = told(state, schedule())
+    assert words == {
+        "what": "the schedule's step is taken by `engine.step()` already: it is taken twice",
+        "remedy": "leave it to `engine.step()`",
+    }
+
+
+def test_a_schedule_that_only_the_user_moves_on_is_right():
+    state = State()
+    list(state.moments(schedule()))
+    assert told(state, schedule()) == []
+
+
+def test_what_the_framework_moves_on_again_is_its_own_affair():
+    state = State()
+    list(state.moments(schedule(through="deepspeed", moves="`engine.step()`")))
+    assert told(state, schedule(through="deepspeed", moves="`engine.step()`")) == []
