@@ -550,7 +550,7 @@ TRAINER = {
         "trainer",
         ((DIVISION, DIVISION + DIVISION),),
         "double-loss-division",
-        "normalize over the window once: by `num_items_in_batch`",
+        "normalize over the window once: by `num_items_in_batch`, and by nothing else",
     ),
     "step": Slip(
         "trainer",
