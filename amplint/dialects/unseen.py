@@ -9,7 +9,7 @@ _READS, _ACTS, _COMPUTES = within(words.READING), within(words.ACTING), within(w
 _OF_RATE = within(words.RATE, words.SCHEDULER)
 _RATE_ALONE = consisting(words.RATE, words.SCHEDULER, words.RATE_VERBS)
 _OF_GRADIENTS, _ASIDE = within(words.GRADIENTS), within(words.ASIDE)
-_HIDES = within(words.HIDDEN)
+_HIDES, _PREPARES = within(words.HIDDEN), within(words.PREPARING)
 
 is_tool = ending(words.TOOL)
 
@@ -22,6 +22,11 @@ def only_reads(name: str) -> bool:
 def only_runs(name: str) -> bool:
     """Whether a function that is given a model runs it, makes one or puts it elsewhere, and leaves its gradients."""
     return _ASIDE(name) or (_COMPUTES(name) and not _ACTS(name) and not _OF_GRADIENTS(name))
+
+
+def only_prepares(name: str) -> bool:
+    """Whether a function makes the inputs of a model ready."""
+    return _PREPARES(name) and not _ACTS(name) and not _OF_GRADIENTS(name)
 
 
 def hides(name: str) -> bool:
