@@ -167,7 +167,7 @@ def _run_function(
     if run.in_batches and hidden.is_remade(run, function):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{name}(...)", Origin.OPAQUE)
-    if run.in_batches and hidden.left_open(node):
+    if run.in_batches and isinstance(node, ir.Function) and node.left_open:
         run.emit(Kind.OPAQUE, at)
     if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
         if run.in_batches:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from amplint.dialects import GOVERNS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import TORCH
-from amplint.dialects.unseen import hides, is_tool, only_prepares, only_reads, only_runs
+from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.execution import attributes, libraries, places
 from amplint.execution.contexts import Partial
@@ -39,7 +39,6 @@ _SEEN = frozenset(sys.stdlib_module_names) | GOVERNS | {"torch", "object"}
 _BUILTINS = frozenset(dir(builtins))
 _BESIDE = within(words.DECORATING)
 _HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
-_ABSTRACT = "abstractmethod"
 
 
 def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
@@ -93,20 +92,6 @@ def is_remade(run: Run, function: Function) -> bool:
     if not isinstance(node, ir.Function) or run.in_library or not (node.steps or node.zeroes or node.backward):
         return False
     return any(_remakes(run, function.scope, one) for one in node.decorators)
-
-
-def left_open(node: ir.Function | ir.Lambda) -> bool:
-    """Whether a method is left to those who derive from its class, and may take part in the step there: it is abstract,
-    or only refuses, and no word of its own says that it only looks or computes."""
-    if not isinstance(node, ir.Function) or not any(_last(one) == _ABSTRACT for one in node.decorators):
-        return False
-    name = node.name
-    computes = only_reads(name) or only_runs(name) or _HELD(name) or only_prepares(name)
-    return not (computes or name in TORCH.quiet)
-
-
-def _last(node: ir.Expr) -> str:
-    return node.name if isinstance(node, ir.Name | ir.Attr) else ""
 
 
 def dispatches(node: ir.Function | ir.Lambda) -> bool:

@@ -301,7 +301,8 @@ class Function(Node):
     """A function definition. `relevant`: running it can matter to the training step.
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: regions of a `forward`;
-    `gives`: a loss, or acts. `silent`: it returns None. `endless`: its values never end. `bound`: its own names."""
+    `gives`: a loss, or acts. `silent`: it returns None. `left_open`: those who derive from its class fill it in.
+    `endless`: its values never end. `bound`: its own names."""
 
     name: str
     params: tuple[Param, ...]
@@ -316,6 +317,7 @@ class Function(Node):
     loops: bool = False
     gives: bool = False
     silent: bool = False
+    left_open: bool = False
     endless: bool = False
     bound: frozenset[str] = frozenset()
 

@@ -15,6 +15,7 @@ from amplint.lower.endless import endless
 from amplint.lower.forwards import forwards
 from amplint.lower.giving import giving
 from amplint.lower.half_models import half_optimizers
+from amplint.lower.left_open import is_left_open
 from amplint.lower.names import binds, calls, dotted, functions, last, reaches, reads, walk
 from amplint.lower.norms import computes_with_norms
 from amplint.lower.parts import parts
@@ -194,7 +195,6 @@ class _Pruner:
         return replace(
             node,
             body=self.body(node.body),
-            decorators=_marked(node),
             relevant=key in self.deeds.acting,
             loops=key in self.deeds.looping,
             backward=self._goes_back(node.body),
@@ -203,6 +203,7 @@ class _Pruner:
             casts=_entered(node) if node.name == "forward" else (),
             gives=id(node) in self.gives,
             silent=_is_silent(node),
+            left_open=is_left_open(node),
             endless=id(node) in self.endless,
             bound=bound(node.body, self.kept),
         )
@@ -267,12 +268,6 @@ def _is_silent(node: ir.Function) -> bool:
     """Whether a function acts and returns None; one that only refuses is left to those who derive from its class."""
     acts = not node.generator and any(not isinstance(child, (ir.Leave, ir.Return)) for child in node.body)
     return acts and not any(isinstance(part, ir.Return) and part.value is not None for part in walk(node))
-
-
-def _marked(node: ir.Function) -> tuple[ir.Expr, ...]:
-    """The decorators of a function; one that does nothing but refuse is abstract."""
-    refuses = len(node.body) == 1 and isinstance(node.body[0], ir.Leave) and node.body[0].how == "raise"
-    return (*node.decorators, ir.Name(node.at, "abstractmethod")) if refuses else node.decorators
 
 
 def _anew(node: object) -> set[str]:

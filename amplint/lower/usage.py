@@ -15,6 +15,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.aliases import NAMELESS, aliases_of
 from amplint.lower.driven import driven
+from amplint.lower.left_open import is_left_open
 from amplint.lower.loose_methods import handed, loose_methods
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
 from amplint.lower.norms import measures
@@ -350,7 +351,7 @@ def deeds_of(
     def doing(act: Callable[[ir.Call], bool]) -> set[str]:
         return {name for name, made in own if any(act(call) for call in made)}
 
-    changing = {name for name, node in every if any(acts(child, usage) for child in _suite(node))}
+    changing = {name for name, node in every if _takes_part(node, usage)}
     going_back = closure(doing(goes_back) | others.going_back)
     looping = {name for name, node in found if any(_loops_back(child, going_back, usage) for child in node.body)}
     return Deeds(
@@ -362,8 +363,10 @@ def deeds_of(
     )
 
 
-def _suite(node: ir.Function | ir.Expr) -> tuple[ir.Stmt | ir.Expr, ...]:
-    return node.body if isinstance(node, ir.Function) else (node,)
+def _takes_part(node: ir.Function | ir.Expr, usage: Usage) -> bool:
+    """Whether a function may have a part in the step, by what stands in it, or as it is left to others."""
+    suite = node.body if isinstance(node, ir.Function) else (node,)
+    return (isinstance(node, ir.Function) and is_left_open(node)) or any(acts(child, usage) for child in suite)
 
 
 def _nameless(body: Iterable[ir.Stmt]) -> list[ir.Expr]:
