@@ -12,8 +12,8 @@ from amplint.dialects.dialect import Loop
 from amplint.dialects.schedules import Schedule
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
+from amplint.lower.derived_classes import derived_classes
 from amplint.lower.drivers import driven_by_hand, replaced, switched_off
-from amplint.lower.heirs import heirs
 from amplint.lower.names import last, reads, walk
 from amplint.lower.own_updates import own_updates
 from amplint.lower.scopes import Scope
@@ -40,7 +40,7 @@ def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Sco
     told = [*_in_micro_steps(path, loop, methods)]
     if loop.configures in methods:
         told += _by(loop, _configured(path, methods[loop.configures], scope))
-    if told and not _taken_over(loop, heirs(path, every, klass)):
+    if told and not _taken_over(loop, derived_classes(path, every, klass)):
         yield from told
 
 

@@ -9,8 +9,8 @@ from amplint.dialects import LOSS_CLASSES, TRAINERS
 from amplint.dialects.dialect import Normalization
 from amplint.dialects.transformers import TRAINER_LOOP
 from amplint.flow import program as ir
+from amplint.lower.derived_classes import derived_classes
 from amplint.lower.drivers import driven_by_hand, put_by_name, replaced
-from amplint.lower.heirs import heirs
 from amplint.lower.names import last, walk
 from amplint.lower.repeated_divisions import COUNT, WINDOWS, divided_again
 from amplint.lower.scopes import Scope
@@ -99,7 +99,7 @@ class Overrides:
         puts = (node for node in self.nodes if isinstance(node, ir.Assign) or put_by_name(node, _DRIVERS))
         if self.asserts_older or driven_by_hand(puts, _DRIVERS) or replaced(lineage.classes, _DRIVERS):
             return True
-        return replaced(heirs(self.path, self.nodes, klass), _DRIVERS)
+        return replaced(derived_classes(self.path, self.nodes, klass), _DRIVERS)
 
     def _of_plain_models(self, lineage: Lineage) -> bool:
         """Whether every model that the module makes such a trainer with is of a class of its own whose `forward` takes

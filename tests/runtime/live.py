@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,17 @@ from runtime_guard import guard
 
 
 def guarded(source: str, folder: Path, **options: Any) -> guard:
-    """The guard of a program that ran to its end; torch's own warnings are let pass."""
-    file = folder / "program.py"
+    """The guard of a program that ran to its end, in its own folder; torch's own warnings are let pass."""
+    file, here = folder / "program.py", Path.cwd()
     file.write_text(source, encoding="utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with guard(mode="record", **options) as found:
-            exec(compile(source, str(file), "exec"), {"__name__": "__main__"})
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with guard(mode="record", **options) as found:
+                exec(compile(source, str(file), "exec"), {"__name__": "__main__"})
+    finally:
+        os.chdir(here)
     return found
 
 

@@ -23,7 +23,7 @@ MOST_FILES = 8
 """Files that are asked for the heirs of a class."""
 
 
-def heirs(path: str, nodes: Sequence[object], klass: ir.Class) -> tuple[ir.Class, ...]:
+def derived_classes(path: str, nodes: Sequence[object], klass: ir.Class) -> tuple[ir.Class, ...]:
     """The classes that derive from one, from the nearest on; none where objects of the class itself are made."""
     if any(isinstance(node, ir.Call) and last(node.func) == klass.name for node in nodes):
         return ()
