@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
-from amplint.execution import penalties, reach, units
-from amplint.execution.counting import names_window, tags_of
+from amplint.execution import known_numbers, penalties, reach, units, weights
+from amplint.execution.counting import tags_of
 from amplint.execution.counts import Count, Length, Quotient, Remainder
 from amplint.execution.model import WINDOW
 from amplint.execution.operations import COMPARISONS, OPERATIONS
@@ -33,39 +32,11 @@ from amplint.flow.spelling import spelled
 _LAST_BATCH = says(r"(?i)^(is_)?last_(batch|iter(ation)?|micro_?batch)$|^end_of_(dataloader|epoch|loader)$")
 
 
-_COMPUTED = says(r" [-+*/%]+ ")
-
-
-def window_of(run: Run, value: Value) -> Length | None:
-    """The window's length that a symbol stands for, None when it stands for no window."""
-    if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA or value.tags & SET:
-        return None
-    named = names_window(value.text) and not _COMPUTED(value.text)  # `a // accum` is no `accum`
-    return Length(run.model.length(value), value.text) if named or value.text in run.model.windows else None
-
-
-def number(run: Run, value: Value) -> int | Fraction | None:
-    """A value as an exact number, None when it is not one that is known."""
-    if isinstance(value, Symbol):  # first: whether something is a `Fraction`, an abstract class, is slow to find out
-        known = value.text in run.model.counters
-        return Count(run.tick + value.offset, _ASSUMED) if known else window_of(run, value)
-    if isinstance(value, (Gated, bool)):
-        return int(value.value if isinstance(value, Gated) else value)
-    if isinstance(value, (int, Fraction)):
-        return value
-    if isinstance(value, float):
-        return Fraction(str(value)) if math.isfinite(value) else None
-    return None
-
-
-_ASSUMED = frozenset({"assumed"})
-
-
 def running(run: Run, counter: Symbol) -> Value:
     """A counter that nobody set runs with the batches; from where is not known if something was added to it."""
     if counter.origin is Origin.DATA or counter.tags & SET:
         return counter
-    return Count(run.tick + counter.offset, _ASSUMED) if counter.offset else run.tick
+    return Count(run.tick + counter.offset, known_numbers.ASSUMED) if counter.offset else run.tick
 
 
 def asked(value: Value) -> Value:
@@ -77,8 +48,6 @@ def asked(value: Value) -> Value:
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
-    from amplint.execution import weights
-
     left, right = (_as_loss(node.op, as_symbol(value)) for value in (left, right))
     if isinstance(left, Loss) or isinstance(right, Loss):
         return weights.with_loss(run, node, left, right)
@@ -88,7 +57,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
             return found
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and node.op == "+":
         return [*left, *right] if isinstance(left, list) else (*left, *right)
-    first, second = number(run, left), number(run, right)
+    first, second = known_numbers.number(run, left), known_numbers.number(run, right)
     if (again := _repeated(node.op, left, second)) is not None:
         return again
     if first is not None and second is not None:
@@ -132,7 +101,7 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
 
 
 def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
-    windows = ["window" in tags_of(value) or window_of(run, value) is not None for value in (left, right)]
+    windows = ["window" in tags_of(value) or known_numbers.window_of(run, value) is not None for value in (left, right)]
     return units.of_result(run, op, left, right, windows)
 
 
@@ -169,9 +138,9 @@ def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainde
     """`counter % window`, where either may be a symbol that nobody set; nothing counts yet before the first loop."""
     if isinstance(left, Length) or (isinstance(left, Symbol) and not (run.loops or run.in_batches)):
         return None  # a window that is shared out, over the processes perhaps, is no counter
-    if isinstance(right, Symbol) and right.origin is not Origin.DATA and window_of(run, right) is None:
+    if isinstance(right, Symbol) and right.origin is not Origin.DATA and known_numbers.window_of(run, right) is None:
         run.model.learn_window(text_of(right))
-    length = window_of(run, right) or (right if isinstance(right, int) else None)
+    length = known_numbers.window_of(run, right) or (right if isinstance(right, int) else None)
     if length is None or length <= 0:
         return None
     run.model.learn_length(int(length))
@@ -180,7 +149,7 @@ def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainde
         run.model.moduli.add(spelled(node.right))
     if isinstance(left, Symbol):
         run.model.learn_counter(left.text)
-    counter = number(run, left)
+    counter = known_numbers.number(run, left)
     if not isinstance(counter, int) or length > run.model.batches:
         return None
     name = length.name if isinstance(length, Length) else spelled(node.right) if tags_of(length) else str(int(length))
@@ -200,7 +169,7 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         return _against_remainder(run, node, left, right)
     if node.op in ("in", "not in"):
         return _membership(run, node, left, right)
-    first, second = number(run, left), number(run, right)
+    first, second = known_numbers.number(run, left), known_numbers.number(run, right)
     if first is None and second is not None and node.gates and _may_be_a_window(left):
         run.model.learn_window(text_of(left))
     if second is None and first is not None and node.gates and _may_be_a_window(right):
@@ -222,12 +191,12 @@ def _may_be_a_window(value: Value) -> bool:
 
 
 def _lengths(run: Run, *values: Value) -> list[Length]:
-    return [found for value in values if (found := window_of(run, value)) is not None]
+    return [found for value in values if (found := known_numbers.window_of(run, value)) is not None]
 
 
 def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     remainder, other = (left, right) if isinstance(left, Remainder) else (right, left)
-    value = number(run, other)
+    value = known_numbers.number(run, other)
     if value is None or node.op not in COMPARISONS:
         return _unknown(node, left, right)
     if type(other) is int and remainder.length.isdecimal() and int(remainder.length) in run.model.literals:
@@ -305,7 +274,7 @@ def truth(run: Run, value: Value) -> bool:
     if isinstance(value, Gated):
         return value.value
     if isinstance(value, Symbol):
-        if window_of(run, value) is not None:
+        if known_numbers.window_of(run, value) is not None:
             return True
         if run.in_batches and _LAST_BATCH(value.name):
             return run.last_batch
@@ -367,7 +336,7 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
     if right is None and left.present:
         return op in ("!=", "is not")
     plain = isinstance(right, (bool, str, type(None), Public))
-    constant = right if plain else number(run, right)
+    constant = right if plain else known_numbers.number(run, right)
     literal = not value.texts or text_of(right) in value.texts  # a counter that is 0 now will not be so for long
     if literal and not left.offset and isinstance(constant, (int, Fraction, str, type(None))):
         if f"{op} {constant!r}" in _ON:

@@ -147,11 +147,9 @@ def bound_as(node: ir.Function) -> str:
 
 
 def _set(run: Run, owner: Instance, name: str, value: Value) -> None:
-    from amplint.execution import calls
-
     setter = _in_class(owner.klass, f"{name}.setter")
     if isinstance(setter, Function):
-        calls.invoke(run, Method(setter, owner), [value], {}, setter.node.at)
+        run.invoke(Method(setter, owner), [value], {}, setter.node.at)
     else:
         owner.attributes[name] = value
 
@@ -240,8 +238,6 @@ def _in_bases(klass: Class, name: str) -> Value:
 
 def _bound(run: Run, instance: Value, found: Value) -> Value:
     """What a class attribute is when it is read from an object: a method, a property's value, or itself."""
-    from amplint.execution import calls
-
     if not isinstance(found, Function) or isinstance(found.node, ir.Lambda):
         return found
     if not found.node.decorators:
@@ -251,7 +247,7 @@ def _bound(run: Run, instance: Value, found: Value) -> Value:
         return found
     method = Method(found, instance)
     if marks & {"property", "cached_property"}:
-        return calls.invoke(run, method, [], {}, found.node.at)
+        return run.invoke(method, [], {}, found.node.at)
     return method
 
 
@@ -261,8 +257,6 @@ def _last(node: ir.Expr) -> str:
 
 def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
     """An attribute that the constructor did not set: what another method assigns, if that makes a known object."""
-    from amplint.execution.expressions import evaluate
-
     unknown = Symbol(f"{owner.text}.{name}", governed=_is_governed(owner.klass))
     if name in owner.pending:
         return unknown
@@ -274,7 +268,7 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
         first = function.node.params[0].name if function.node.params else "self"
         scope = Scope({first: owner}, function.scope, function=function, instance=owner)
         with neighbours.within(run, function.scope):
-            found = evaluate(run, scope, value)
+            found = run.evaluate(scope, value)
         if isinstance(found, (Optimizer, Scaler, Scheduler, Instance)):
             owner.attributes[name] = found
             break
@@ -299,12 +293,10 @@ def made_later(run: Run, owner: Value, name: str) -> Value:
 
 def _makes_only(run: Run, method: Function, node: ir.Expr) -> bool:
     """Whether what is called, by a name of the module of a method, makes an object and does nothing else."""
-    from amplint.execution.expressions import evaluate
-
     if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name):
         return False
     with neighbours.within(run, method.scope):
-        called = evaluate(run, method.scope, node.func)
+        called = run.evaluate(method.scope, node.func)
     return isinstance(called, Class) or (isinstance(called, Function) and not getattr(called.node, "relevant", True))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from amplint.execution import holdings
 from amplint.execution.run import Run
 from amplint.execution.values import Instance, Parameters, Symbol, Value, text_of
 from amplint.flow import program as ir
@@ -29,11 +30,9 @@ def _settled(value: Value) -> bool:
 
 def update(run: Run, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """The event of an update; none where there are several optimizers and nobody knows whose weights are meant."""
-    from amplint.execution import methods
-
     handed = next(iter([*args, *keywords.values()]), None)
     model = handed.model if isinstance(handed, Parameters) else text_of(handed)
-    optimizer = methods.optimizer_of(run, model)
+    optimizer = holdings.optimizer_of(run, model)
     if optimizer is not None or len(run.optimizers) < 2:
         run.emit(Kind.AVERAGE, at, optimizer)
     return Symbol("None")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amplint.execution import arithmetic, builtins, endless, reach, units
+from amplint.execution import builtins, endless, known_numbers, reach, units
 from amplint.execution.counts import Count, Length
 from amplint.execution.run import Run
-from amplint.execution.values import Stream, Symbol, Value, text_of
+from amplint.execution.values import Keywords, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
 from amplint.protocol.cadence import OF_ALL_RANKS
-
-Keywords = dict[str, Value]
 
 _LOADED = frozenset({"loaded"})
 """Of what a `DataLoader` makes: its length is known to count batches."""
@@ -69,32 +67,26 @@ def _counted_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -
 
 def _cycle(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`cycle(range(N))`: its elements again and again, as many as the model has batches."""
-    from amplint.execution import calls
-
-    inner = calls.stream_of(run, args[0] if args else None)
+    inner = run.stream_of(args[0] if args else None)
     length = inner.length if inner.length is not None else builtins.length_of(run, inner)
     return Stream(lambda index: inner.item(index % max(length, 1)), batches=True, endless=True)
 
 
 def _islice(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`islice(loader, n)`: as many elements as it says, where that counts batches or is the length of a window."""
-    from amplint.execution import calls
-
-    inner = calls.stream_of(run, args[0] if args else None)
+    inner = run.stream_of(args[0] if args else None)
     stop = args[min(len(args), 3) - 1] if len(args) > 1 else None
     length = int(stop) if isinstance(stop, Length | Count) and stop.tags & _OF_ELEMENTS else None
     bound = Symbol(stop.name) if isinstance(stop, Length) else stop if isinstance(stop, Symbol) else None
-    window = bound is not None and arithmetic.window_of(run, bound) is not None
+    window = bound is not None and known_numbers.window_of(run, bound) is not None
     once = inner.endless and not run.loops  # a run that is cut to its length is no epoch
     return Stream(inner.item, length, bound if window else None, batches=not window, endless=once)
 
 
 def _chained(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`chain.from_iterable(loaders)`: what one of them hands out, as often as there are any."""
-    from amplint.execution import calls
-
-    outer = calls.stream_of(run, args[0] if args else None)
-    inner = calls.stream_of(run, outer.item(0))
+    outer = run.stream_of(args[0] if args else None)
+    inner = run.stream_of(outer.item(0))
     return Stream(inner.item, batches=inner.batches, endless=outer.endless or inner.endless)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, counting, horizon, meanings, places, ranks, units
+from amplint.execution import arithmetic, attributes, counting, horizon, known_numbers, meanings, places, ranks, units
 from amplint.execution.counts import Count, Length
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.run import NothingLeft, Run
@@ -18,6 +18,7 @@ from amplint.execution.values import (
     Class,
     Incomplete,
     Instance,
+    Keywords,
     Loss,
     Optimizer,
     Origin,
@@ -32,8 +33,6 @@ from amplint.execution.values import (
 from amplint.flow import program as ir
 from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
-
-Keywords = dict[str, Value]
 
 
 def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -70,7 +69,7 @@ def length_of(run: Run, stream: Stream) -> int:
     """How many elements a stream has on the model."""
     if stream.length is not None:
         return stream.length
-    if stream.bound is not None and (window := arithmetic.window_of(run, stream.bound)) is not None:
+    if stream.bound is not None and (window := known_numbers.window_of(run, stream.bound)) is not None:
         return window
     return run.model.batches
 
@@ -109,7 +108,7 @@ def _divmod(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    known = [arithmetic.number(run, value) for value in args]
+    known = [known_numbers.number(run, value) for value in args]
     stop = known[0] if len(args) == 1 else known[1]
     first = known[0] if len(args) > 1 else 0
     step = known[2] if len(args) > 2 else 1
@@ -144,11 +143,9 @@ def _bound(value: Value) -> Symbol | None:
 
 
 def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    from amplint.execution.calls import stream_of
-
-    inner = stream_of(run, args[0])
+    inner = run.stream_of(args[0])
     given = args[1] if len(args) > 1 else keywords.get("start", 0)
-    begin = arithmetic.number(run, given)
+    begin = known_numbers.number(run, given)
     start = int(begin) if begin is not None else getattr(given, "offset", 0) + run.tick  # what has passed before
     index_of = frozenset({"index"} if begin is not None else {"index", "assumed"})
 
@@ -159,9 +156,7 @@ def _enumerate(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> 
 
 
 def _zip(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    from amplint.execution.calls import stream_of
-
-    inner = [stream_of(run, value) for value in args]
+    inner = [run.stream_of(value) for value in args]
     lengths = [stream.length for stream in inner if stream.length is not None]
     length = min(lengths) if lengths else None
     window = any(stream.window for stream in inner)
@@ -180,16 +175,14 @@ def _first(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
 
 
 def _listed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    from amplint.execution.calls import stream_of
-
     value = args[0]
     if isinstance(value, Parameters):
-        stream_of(run, value)
+        run.stream_of(value)
         return Parameters(value.model)
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (Stream, dict)):
-        stream = stream_of(run, value)
+        stream = run.stream_of(value)
         return [stream.item(index) for index in range(stream.length)] if stream.length is not None else stream
     return value
 
@@ -233,11 +226,11 @@ def _extreme(choose: Callable[[Any], Any]) -> Callable[..., Value]:
         total = next((value for value in values if isinstance(value, Loss) and value.summed), None)
         if total is not None:
             return total  # `max(mask.sum(), 1)`
-        window = next((value for value in values if arithmetic.window_of(run, value) is not None), None)
-        numbers = [arithmetic.number(run, value) for value in values]
+        window = next((value for value in values if known_numbers.window_of(run, value) is not None), None)
+        numbers = [known_numbers.number(run, value) for value in values]
         if numbers and all(found is not None for found in numbers):
             chosen = choose(numbers)
-            return window if window is not None and arithmetic.number(run, window) == chosen else chosen
+            return window if window is not None and known_numbers.number(run, window) == chosen else chosen
         if window is not None:
             return window
         return Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
@@ -313,9 +306,7 @@ def _filter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 def _iter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    from amplint.execution.calls import stream_of
-
-    stream = stream_of(run, args[0])
+    stream = run.stream_of(args[0])
     if stream.length is None:
         return args[0]
     made = replace(stream)
@@ -324,13 +315,11 @@ def _iter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 
 def _next(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    from amplint.execution.calls import stream_of
-
     value = args[0]
     if isinstance(value, Stream):
         run.handed_out.setdefault(id(value), (value, 0))
     if id(value) not in run.handed_out:
-        return stream_of(run, value).item(run.tick)
+        return run.stream_of(value).item(run.tick)
     stream, taken = run.handed_out[id(value)]
     run.handed_out[id(value)] = stream, taken + 1
     if stream.length is None or taken < stream.length or not (args[1:] or run.takes == len(run.stack)):

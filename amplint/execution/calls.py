@@ -36,6 +36,7 @@ from amplint.execution.run import MAX_DEPTH, Run
 from amplint.execution.scopes import Scope
 from amplint.execution.signals import Returned
 from amplint.execution.values import (
+    Arguments,
     Bound,
     Class,
     Criterion,
@@ -44,6 +45,7 @@ from amplint.execution.values import (
     Gathered,
     Incomplete,
     Instance,
+    Keywords,
     Loss,
     Method,
     Origin,
@@ -59,9 +61,6 @@ from amplint.flow.spelling import spelled
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.values import with_changes
 
-Arguments = list[Value]
-Keywords = dict[str, Value]
-
 
 @dataclass(frozen=True)
 class Builtin:
@@ -72,16 +71,14 @@ class Builtin:
 
 def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     """The value of a call, with all that it does."""
-    from amplint.execution.expressions import evaluate
-
     if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
         return builtins.super_of(scope)
-    func = arithmetic.resolve(run, evaluate(run, scope, node.func))
+    func = arithmetic.resolve(run, run.evaluate(scope, node.func))
     if func is None:  # it cannot be, so another method has set it
         func = Symbol(spelled(node.func))
-    args = [evaluate(run, scope, arg) for arg in node.args]
-    keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
-    rest = [evaluate(run, scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]
+    args = [run.evaluate(scope, arg) for arg in node.args]
+    keywords = {name: run.evaluate(scope, value) for name, value in node.keywords}
+    rest = [run.evaluate(scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]
     for place, value in reversed(list(zip(node.starred, rest, strict=True))):
         before = sum(arg.at < place.at for arg in node.args)
         args[before:before] = value if isinstance(value, (list, tuple)) else []
@@ -91,14 +88,14 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         keywords = libraries.unknown_arguments(func, keywords) if known else _open(keywords, node, rest)
     owner = node.func.owner if isinstance(node.func, ir.Attr) else None
     if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN):
-        hidden.called(run, evaluate(run, scope, owner), func, node.at)
+        hidden.called(run, run.evaluate(scope, owner), func, node.at)
     if isinstance(func, Bound) and run.in_batches and func.owner == Symbol("super()"):
         hidden.called_on(run, scope.instance, func.name, node.at)
     if run.in_batches and any(map(hidden.is_everything, (*node.args, *node.starred))) and not only_reads(text_of(func)):
         run.emit(Kind.OPAQUE, node.at)
     if run.in_batches and isinstance(node.func, ir.Call) and getattr(node.func.func, "name", "") == "getattr":
         for value in node.func.args[:1]:
-            hidden.called_by_name(run, evaluate(run, scope, value), node.at)
+            hidden.called_by_name(run, run.evaluate(scope, value), node.at)
     return totals.begun(run, invoke(run, func, args, keywords, node.at))
 
 
@@ -205,26 +202,21 @@ def _gives_nothing(node: ir.Stmt) -> bool:
 
 
 def _result(run: Run, function: Function, scope: Scope) -> Value:
-    from amplint.execution.expressions import evaluate
-    from amplint.execution.statements import execute
-
     node = function.node
     if isinstance(node, ir.Lambda):
-        return evaluate(run, scope, node.body)
+        return run.evaluate(scope, node.body)
     if node.generator:
         return _generated(run, node, scope)
-    signal = execute(run, scope, node.body)
+    signal = run.execute(scope, node.body)
     return signal.value if isinstance(signal, Returned) else None
 
 
 def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
     """What a generator hands out, made at once; past that, and of one of which nothing is known, symbols."""
-    from amplint.execution.statements import execute
-
     block = run.waiting if run.waiting is not None and run.waiting.manager is node else None
     run.waiting = None if block is not None else run.waiting
     run.yielded.append(Yielded(block=block))
-    execute(run, scope, node.body)
+    run.execute(scope, node.body)
     yielded = run.yielded.pop()
     items = yielded.values
 
@@ -245,8 +237,6 @@ def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Sp
 
 def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value) -> Scope:
     """The scope of a call: parameters bound to arguments, defaults, or symbols of their own name."""
-    from amplint.execution.expressions import evaluate
-
     scope = Scope(parent=function.scope, function=function, instance=instance, executes=True)
     params = function.node.params
     plain = [param for param in takewhile(lambda param: param.star != "*", params) if not param.star]
@@ -267,7 +257,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
             value = _present(param, _passed_on(run, keywords[param.name], at))
             scope.names[param.name] = counting.counted(run.model, value, param.name)
         elif param.default is not None and not isinstance(keywords, Incomplete):
-            scope.names[param.name] = evaluate(run, function.scope, param.default)
+            scope.names[param.name] = run.evaluate(function.scope, param.default)
         else:
             scope.names[param.name] = Symbol(param.name)
     return scope
@@ -294,13 +284,11 @@ def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> No
 
 def public_names(run: Run, scope: Scope, node: ir.Expr) -> list[str]:
     """The public names in an annotation, those inside `Optional[...]` and `... | None` included."""
-    from amplint.execution.expressions import evaluate
-
     if isinstance(node, ir.Item):
         return public_names(run, scope, node.index)
     if isinstance(node, ir.Binary):
         return [*public_names(run, scope, node.left), *public_names(run, scope, node.right)]
-    value = evaluate(run, scope, node) if isinstance(node, (ir.Name, ir.Attr)) else None
+    value = run.evaluate(scope, node) if isinstance(node, (ir.Name, ir.Attr)) else None
     return [value.name] if isinstance(value, Public) else []
 
 

@@ -13,6 +13,7 @@ from itertools import islice
 
 from amplint.execution import attributes, calls, heirs, horizon, objects
 from amplint.execution.loops import EPOCHS
+from amplint.execution.machine import MACHINE
 from amplint.execution.model import Model
 from amplint.execution.run import Cut, Run
 from amplint.execution.scopes import Scope
@@ -98,7 +99,7 @@ def _all_loops(body: tuple[ir.Stmt, ...]) -> Iterator[ir.For | ir.While]:
 
 def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool]) -> Run:
     """One run of a program from an entry, with some conditions decided beforehand. May raise Again."""
-    run = Run(program, model, forced)
+    run = Run(program, model, MACHINE, forced)
     scope = Scope({"__name__": "__main__" if entry.function is None else "module"})
     try:
         _play(run, scope, entry)

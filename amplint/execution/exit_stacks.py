@@ -35,16 +35,12 @@ def call(run: Run, stack: Stack, name: str, args: list[Value], keywords: dict[st
 
 def leave(run: Run, stack: Stack) -> None:
     """Calls all that was put off, the last first (Python 3.13, `contextlib.ExitStack.__exit__`)."""
-    from amplint.execution.calls import invoke
-
     while stack.later:
         function, at = stack.later.pop()
-        invoke(run, function, [], {}, at)
+        run.invoke(function, [], {}, at)
 
 
 def _entered(run: Run, stack: Stack, context: Value, at: ir.Span) -> Value:
-    from amplint.execution.managers import entered
-
     precision.enter(run, context)
     ranks.enter(run, context)
     if isinstance(context, Instance):
@@ -57,3 +53,9 @@ def _put_off(run: Run, stack: Stack, left: Value, at: ir.Span) -> None:
     leave = attributes.read(run, left, "__exit__") if isinstance(left, Instance) else left
     if isinstance(leave, Method) or not isinstance(left, Instance):
         stack.later.append((Partial(leave, _OF_NOTHING, ()), at))
+
+
+def entered(run: Run, context: Value, at: ir.Span) -> Value:
+    """What a context gives to the name after `as`: what its `__enter__` returns, else itself."""
+    enter = attributes.read(run, context, "__enter__") if isinstance(context, Instance) else None
+    return run.invoke(enter, [], {}, at) if isinstance(enter, Method) else context

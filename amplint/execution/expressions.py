@@ -12,6 +12,7 @@ from amplint.execution import (
     calls,
     counting,
     horizon,
+    known_numbers,
     managers,
     mappings,
     operators,
@@ -154,7 +155,7 @@ def _logic(run: Run, scope: Scope, node: ir.Logic) -> Value:
     for part in node.parts:
         value = arithmetic.asked(evaluate(run, scope, part))
         gated = value if isinstance(value, Gated) else gated
-        if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
+        if isinstance(value, (Symbol, Condition)) and known_numbers.window_of(run, value) is None:
             unknown.append(value)
         elif arithmetic.truth(run, value) is (node.op == "or"):
             return _keep(gated, value) if not unknown else _mixed(run, node.op, gated, [*unknown, value])
@@ -184,7 +185,7 @@ def _is_last(run: Run, value: Value) -> bool:
     written = list(zip(value.parts, value.texts, strict=True))
     (counter, text), (bound, _) = written if value.op in (">", ">=") else written[::-1]
     settled = isinstance(bound, Symbol) and bound.origin is Origin.RUN
-    return settled and isinstance(arithmetic.number(run, counter), int) and text != text_of(counter)
+    return settled and isinstance(known_numbers.number(run, counter), int) and text != text_of(counter)
 
 
 _REACHED = frozenset({">", ">=", "<", "<="})
@@ -200,7 +201,7 @@ def _negated(run: Run, value: Value) -> Value:
     value = arithmetic.asked(value)
     if isinstance(value, Gated):
         return with_changes(value, value=not value.value)
-    if isinstance(value, (Symbol, Condition)) and arithmetic.window_of(run, value) is None:
+    if isinstance(value, (Symbol, Condition)) and known_numbers.window_of(run, value) is None:
         return Condition("not", (value,))
     return not arithmetic.truth(run, value)
 
@@ -242,14 +243,12 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
 
     Batches that are drawn so many at a time as a window holds are one.
     """
-    from amplint.execution.statements import assign
-
     source = calls.stream_of(run, evaluate(run, scope, node.source))
     inner = Scope(parent=scope, function=scope.function, instance=scope.instance, executes=scope.executes)
     known = source.length is not None and source.length <= 64 and not node.filtered
     values = []
     for index in range((source.length or 0) if known else 1):
-        assign(run, inner, node.target, source.item(index))
+        run.assign(inner, node.target, source.item(index))
         values.append(evaluate(run, inner, node.element))
     if known and values and _fills_a_window(run, source, values):
         return Stream(lambda index: calls.at(values, index), len(values), source.bound, window=True)
@@ -260,7 +259,7 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
 
 def _fills_a_window(run: Run, source: Stream, values: list[Value]) -> bool:
     """Whether values are batches, drawn as many at a time as a window holds."""
-    return arithmetic.window_of(run, source.bound) is not None and all(map(calls.is_batch, values))
+    return known_numbers.window_of(run, source.bound) is not None and all(map(calls.is_batch, values))
 
 
 def _lambda(run: Run, scope: Scope, node: ir.Lambda) -> Value:

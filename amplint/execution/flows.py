@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from amplint.execution import arithmetic
+from amplint.execution import known_numbers, methods
 from amplint.execution.run import Run
 from amplint.execution.values import Flow, Loss, Optimizer, Origin, Scaler, Stream, Symbol, Value, text_of
 from amplint.flow import program as ir
@@ -48,9 +48,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Value]
 
 
 def _times(run: Run, gradient: Flow, op: str, factor: Value, at: ir.Span) -> Value:
-    from amplint.execution import methods
-
-    value = arithmetic.number(run, factor)
+    value = known_numbers.number(run, factor)
     detail = {"unchecked": "yes"} if methods.unchecked(run) else {}
     if value:
         weight = Fraction(value) if op == "*" else 1 / Fraction(value)

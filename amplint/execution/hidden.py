@@ -106,12 +106,10 @@ def is_everything(node: ir.Expr) -> bool:
 
 
 def _remakes(run: Run, scope: Scope, decorator: ir.Expr) -> bool:
-    from amplint.execution.expressions import evaluate
-
     named = decorator.func if isinstance(decorator, ir.Call) else decorator
     if not isinstance(named, (ir.Name, ir.Attr)) or named.name in _BUILTINS | attributes.SETTERS:
         return False
-    value = evaluate(run, scope, named)
+    value = run.evaluate(scope, named)
     if isinstance(value, Public):
         return value.name.partition(".")[0] not in _SEEN and not _leaves(value.name)
     return not (libraries.defines(value) or _leaves(named.name))

@@ -99,3 +99,14 @@ def _apart(run: Run, first: str, second: str) -> bool:
     if first == second or first.startswith(f"{second}.") or second.startswith(f"{first}."):
         return False
     return frozenset({last_part(first), last_part(second)}) not in run.program.parts
+
+
+def optimizer_of(run: Run, model: str | None) -> Optimizer | None:
+    """The one optimizer that holds a model's parameters; None when there is none, or may be more than one."""
+    holding = [found for found in run.optimizers.values() if model is not None and model in found.models]
+    return holding[0] if len(holding) == 1 and not may_share(run) else None
+
+
+def may_share(run: Run) -> bool:
+    """Whether an optimizer was made of parameters that were not followed: they may be those of any model."""
+    return any(found.algorithm is not None and not found.models for found in run.optimizers.values())

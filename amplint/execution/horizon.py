@@ -11,8 +11,8 @@ import re
 from amplint.dialects import DIALECTS
 from amplint.dialects.schedules import OF_FUNCTIONS, SLOW, Schedule
 from amplint.execution import meanings, roles, units
-from amplint.execution.arithmetic import number
 from amplint.execution.counting import names_epochs, names_window, tags_of
+from amplint.execution.known_numbers import number
 from amplint.execution.meanings import LENGTH, NUMBERS
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -48,17 +48,6 @@ _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in diale
 _PER_WINDOW = re.compile(r"(?i)accum|update|optim")
 OF_BATCHES = "the loader's batches"
 """By this text goes what one turn of a loop over a loader counts."""
-
-
-def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Scheduler:
-    """A new scheduler, its creation in the trace."""
-    from amplint.execution import schedules
-
-    made = Scheduler(run.name("scheduler"))
-    begin(run, made, name, args, keywords)
-    schedules.compose(run, made)
-    created(run, made, at)
-    return made
 
 
 def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dict[str, Value]) -> None:

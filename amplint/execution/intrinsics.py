@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amplint.execution import arithmetic
+from amplint.execution import arithmetic, flows, known_numbers, methods, roles
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Function,
     Gradient,
     Incomplete,
     Instance,
+    Keywords,
     Loss,
     Method,
     Optimizer,
@@ -28,8 +29,6 @@ from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
 
-Keywords = dict[str, Value]
-
 
 def _known(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`known(value)`: whether a value is a plain one of Python's."""
@@ -43,8 +42,6 @@ def _last_batch(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) ->
 
 def _role(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`role(value)`: `"optimizer"`, `"scheduler"`, or `"other"`."""
-    from amplint.execution import roles
-
     value = args[0]
     if isinstance(value, (Optimizer, Scheduler)):
         return "optimizer" if isinstance(value, Optimizer) else "scheduler"
@@ -54,8 +51,6 @@ def _role(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 def _played(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`played(value, role)`: the torch object that a value stands for."""
-    from amplint.execution import roles
-
     return roles.play(run, args[0], args[1])
 
 
@@ -103,8 +98,6 @@ def _said(value: Value) -> str:
 
 def _unscale_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`unscale_all(scaler)`: the gradients of all optimizers are unscaled."""
-    from amplint.execution import methods
-
     scaler = args[0]
     if isinstance(scaler, Scaler) and methods.enabled(run, scaler):
         half = [one for one in run.optimizers.values() if one.precision is Precision.FLOAT16]
@@ -153,45 +146,35 @@ def _as_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     if not isinstance(value, Symbol):
         return value
     divisor = value.text.rpartition(" / ")[2]
-    known = arithmetic.window_of(run, Symbol(divisor)) is not None
+    known = known_numbers.window_of(run, Symbol(divisor)) is not None
     return Loss(None, divisor=divisor if known else None, trail=Trail(forward=value.ran, reach=value.reach))
 
 
 def _gradients(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`gradients(loss, sources)`: what its backward has just made, as values, one for each source; nothing is left."""
-    from amplint.execution import flows
-
     return flows.made(run, args[0], args[1])
 
 
 def _clipped(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`clipped(gradients)`: gradients that are values, clipped."""
-    from amplint.execution import flows
-
     return flows.after(run, args[0], Kind.CLIP, at)
 
 
 def _unscaled(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`unscaled(gradients, scaler)`: gradients that are values, without the scale of a scaler."""
-    from amplint.execution import flows
-
     return flows.after(run, args[0], Kind.UNSCALE, at, args[1])
 
 
 def _applied(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`applied(gradients, optimizer)`: gradients that are values are handed to an optimizer: `"unscaled"`, `"as they
     are"`, or `"not known"`. `window=n`: the optimizer divides by that; `begins=False`: it has others already."""
-    from amplint.execution import flows
-
-    share = arithmetic.number(run, keywords.get("window", 1)) or 1
+    share = known_numbers.number(run, keywords.get("window", 1)) or 1
     return flows.applied(run, args[0], args[1], share, arithmetic.truth(run, keywords.get("begins", True)), at)
 
 
 def _handed_before(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`handed_before(gradients, optimizer, variables)`: whether an optimizer had the same gradients before, and for
     which variables: `"never"`, `"for the same"`, `"for others"`."""
-    from amplint.execution import flows
-
     return flows.before(run, args[0], args[1], args[2])
 
 
@@ -290,8 +273,6 @@ def _of_class(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 def _reduced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`reduced(tensor)`: a tensor after all ranks have put theirs together; a gradient is still one."""
-    from amplint.execution import methods
-
     if isinstance(args[0], Gradient):
         methods.reduce_gradient(run, args[0], at)
         return args[0]

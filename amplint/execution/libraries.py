@@ -38,9 +38,7 @@ def adopt(run: Run, symbol: Symbol) -> Instance | None:
 
 def _of_unknown(run: Run, klass: Class, text: str) -> Value:
     """An object of which it is not known how it was made."""
-    from amplint.execution import objects
-
-    made = objects.instantiate(run, klass, [], unknown_arguments(klass, {}, f"{text}."), ir.NOWHERE)
+    made = run.instantiate(klass, [], unknown_arguments(klass, {}, f"{text}."), ir.NOWHERE)
     made.text = text
     return made
 
@@ -64,9 +62,7 @@ def kept(run: Run, value: Value, role: str) -> Value:
         return value
     if made and _own_backward(run):
         return value  # a training beside the framework's
-    from amplint.execution import calls
-
-    run.objects[key] = calls.invoke(run, keeper, [value], {}, ir.NOWHERE)
+    run.objects[key] = run.invoke(keeper, [value], {}, ir.NOWHERE)
     return run.objects[key]
 
 
@@ -89,13 +85,11 @@ def takes_back(run: Run, through: reach.Reach, loss: Value, at: ir.Span) -> bool
     """Whether the user's backward of a loss, made of what a framework's object returned, is done as that one does it.
 
     Its class says so by a method `backward_of_output`, which returns whether it has."""
-    from amplint.execution import attributes, calls
-
     models = sorted(model for model, below in through if model == below)
     holders = [run.objects[key] for key in (("outputs", model) for model in models) if key in run.objects]
     if len(holders) != 1 or run.in_library:
         return False
-    return calls.invoke(run, attributes.read(run, holders[0], _LISTENS), [loss], {}, at) is True
+    return run.invoke(run.read(holders[0], _LISTENS), [loss], {}, at) is True
 
 
 _LISTENS = "backward_of_output"
@@ -149,13 +143,11 @@ def _stands_in(method: Method) -> bool:
 
 def decorate(run: Run, scope: Scope, made: Function) -> None:
     """Hands a function to the object of a library whose method decorates it: `@trainer.on(event)`."""
-    from amplint.execution import calls, expressions
-
     for node in made.node.decorators if isinstance(made.node, ir.Function) and run.program.libraries else ():
         if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
-            found = expressions.evaluate(run, scope, node.func)
+            found = run.evaluate(scope, node.func)
             if isinstance(found, Method) and defines(found):
-                calls.invoke(run, calls.call(run, scope, node), [made], {}, node.at)
+                run.invoke(run.evaluate(scope, node), [made], {}, node.at)
 
 
 def defines(value: Value) -> bool:
@@ -167,12 +159,10 @@ def defines(value: Value) -> bool:
 
 def _scope(run: Run, library: ir.Library) -> Scope:
     """The names of a library's program, which runs once in a run."""
-    from amplint.execution.statements import execute
-
     if library.name not in run.library_scopes:
         module = Module(library.name, True, {"through": library.name, **library.spelling})
         scope = run.library_scopes[library.name] = Scope({"__name__": library.name}, module=module)
         before, run.here = run.here, module
-        execute(run, scope, library.body)
+        run.execute(scope, library.body)
         run.here = before
     return run.library_scopes[library.name]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amplint.execution import arithmetic, endless, horizon, questions
+from amplint.execution import arithmetic, endless, horizon, known_numbers, questions
 from amplint.execution.counts import Length
 from amplint.execution.model import LONGEST, MAX_ITERATIONS, WINDOW
 from amplint.execution.run import Run
@@ -41,16 +41,12 @@ class _Adding:
 
 def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     """`for target in source`."""
-    from amplint.execution.calls import stream_of
-    from amplint.execution.expressions import evaluate
-    from amplint.execution.statements import assign
-
-    stream = stream_of(run, evaluate(run, scope, node.source))
+    stream = run.stream_of(run.evaluate(scope, node.source))
     adding = _adds_up(run, scope, node, stream)
     trips = _trips(run, node, stream, adding)
 
     def begin(index: int) -> bool:
-        assign(run, scope, node.target, stream.item(index))
+        run.assign(scope, node.target, stream.item(index))
         return True
 
     over, gone_through = stream.batches and node.shape.nested, _gone_through(stream)
@@ -76,20 +72,16 @@ def _gone_through(stream: Stream) -> str | None:
 
 
 def _orelse(run: Run, scope: Scope, node: ir.For | ir.While) -> Signal:
-    from amplint.execution.statements import execute
-
-    return execute(run, scope, node.orelse)
+    return run.execute(scope, node.orelse)
 
 
 def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
     """`while test`."""
-    from amplint.execution.expressions import evaluate
-
     window = _learned(run, scope, node)
     trips = _sampled(run, node.shape)
 
     def begin(index: int) -> bool:
-        test = evaluate(run, scope, node.test)
+        test = run.evaluate(scope, node.test)
         known = not isinstance(test, (Symbol, Condition))
         return arithmetic.truth(run, test) if known else index < trips
 
@@ -107,11 +99,9 @@ def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
 
 def _learned(run: Run, scope: Scope, node: ir.While) -> str | None:
     """The window that `while counter < N` counts, if the loop back-propagates and leaves the step to what follows."""
-    from amplint.execution.expressions import evaluate
-
     if not node.shape.backward or node.shape.steps or not isinstance(node.test, ir.Compare):
         return None
-    test = evaluate(run, scope, node.test)
+    test = run.evaluate(scope, node.test)
     if isinstance(test, Condition):
         symbols = [part for part in test.parts if isinstance(part, Symbol) and part.origin is Origin.RUN]
         if len(symbols) == 1 and test.op in ("<", "<=", "!="):
@@ -168,27 +158,25 @@ def _is_window(run: Run, node: ir.For, stream: Stream) -> bool:
         return False
     if "window" in bound.tags:
         return True
-    return text_of(bound) in run.model.windows or arithmetic.window_of(run, bound) is not None or run.in_batches > 0
+    return text_of(bound) in run.model.windows or known_numbers.window_of(run, bound) is not None or run.in_batches > 0
 
 
 def _adds_up(run: Run, scope: Scope, node: ir.For, stream: Stream) -> _Adding | None:
     """How a loop goes through a window that leaves its backward to what follows: it may add the losses up; None for
     another loop."""
     first, bound = _left_out(run, scope, node.source, stream)
-    if bound is None or node.shape.backward or arithmetic.window_of(run, bound) is None:
+    if bound is None or node.shape.backward or known_numbers.window_of(run, bound) is None:
         return None
     return _Adding(text_of(bound), first)
 
 
 def _left_out(run: Run, scope: Scope, source: ir.Expr, stream: Stream) -> tuple[int, Symbol | None]:
     """Whether a `range` leaves out one turn of what it counts to, by its beginning or its end, and what that is."""
-    from amplint.execution.expressions import evaluate
-
     if not isinstance(source, ir.Call) or getattr(source.func, "name", "") != "range" or len(source.args) > 2:
         return 0, stream.bound
     begins, end = len(source.args) == 2 and _is_one(source.args[0]), source.args[-1] if source.args else None
     if isinstance(end, ir.Binary) and end.op == "-" and _is_one(end.right) and not begins:
-        whole = evaluate(run, scope, end.left) if isinstance(end.left, (ir.Name, ir.Attr)) else None
+        whole = run.evaluate(scope, end.left) if isinstance(end.left, (ir.Name, ir.Attr)) else None
         whole = Symbol(whole.name, tags=whole.tags) if isinstance(whole, Length) else whole
         return 1, whole if isinstance(whole, Symbol) else None
     return int(begins), stream.bound
@@ -208,8 +196,6 @@ def _iterate(
     adding: _Adding | None = None,
 ) -> Signal:
     """Runs the body up to `trips` times. Returns the signal that ended the loop early, None if none did."""
-    from amplint.execution.statements import execute
-
     batches = node.shape.backward and not node.shape.nested
     depth, made, turn, sometimes = len(run.gates), len(run.optimizers), run.turn, run.sometimes
     run.in_batches += batches
@@ -222,7 +208,7 @@ def _iterate(
             run.last_batch = index == trips - 1 if batches else run.last_batch
             run.passed_over = run.passed_over and not (batches and index == 0)
             before = tuple(run.passed)
-            signal = execute(run, scope, node.body)
+            signal = run.execute(scope, node.body)
             run.passed_over |= batches and signal == "continue" and run.passed[0] == before[0]
             run.gates[depth:], run.sometimes = [], sometimes
             if stream is not None and node.shape.backward:
@@ -245,7 +231,7 @@ def _finish(run: Run, node: ir.For, stream: Stream) -> None:
     if not node.shape.backward or node.shape.nested:
         return
     if not node.shape.steps and _is_window(run, node, stream):
-        window = arithmetic.window_of(run, stream.bound)
+        window = known_numbers.window_of(run, stream.bound)
         name = window.name if window else text_of(stream.bound) if stream.bound is not None else ANY_LENGTH
         name = name or _end(node.source)
         run.loop_gate = Gate(run.site(node.at), name)

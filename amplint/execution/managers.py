@@ -22,38 +22,32 @@ from amplint.flow import program as ir
 
 def enter(run: Run, scope: Scope, node: ir.With) -> Signal:
     """Runs a `with` statement."""
-    from amplint.execution.expressions import evaluate
-
     manager = _generator(run, scope, node.context)
     if manager is None:
-        return _with(run, scope, node, evaluate(run, scope, node.context))
+        return _with(run, scope, node, run.evaluate(scope, node.context))
     block = Block(node, scope, manager, run.here, _depths(run))
     before, run.waiting = run.waiting, block
-    context = evaluate(run, scope, node.context)
+    context = run.evaluate(scope, node.context)
     run.waiting = before
     return block.signal if block.entered else _with(run, scope, node, context)
 
 
 def reach(run: Run, block: Block, value: Value) -> None:
     """A generator hands out a value, and lets the block run that has waited for it; once, and as where it stands."""
-    from amplint.execution.statements import assign, execute
-
     if block.entered:
         return
     block.entered = True
     with _put_aside(run, block):
         if block.node.target is not None:
-            assign(run, block.scope, block.node.target, value)
-        block.signal = execute(run, block.scope, block.node.body)
+            run.assign(block.scope, block.node.target, value)
+        block.signal = run.execute(block.scope, block.node.body)
 
 
 def _generator(run: Run, scope: Scope, context: ir.Expr) -> ir.Function | None:
     """The function that a context calls, if it is a context manager of the program that is written as a generator."""
-    from amplint.execution.expressions import evaluate
-
     if not isinstance(context, ir.Call) or not isinstance(context.func, (ir.Name, ir.Attr)):
         return None
-    found = arithmetic.resolve(run, evaluate(run, scope, context.func))
+    found = arithmetic.resolve(run, run.evaluate(scope, context.func))
     function = found.function if isinstance(found, Method) else found
     if not isinstance(function, Function) or not isinstance(function.node, ir.Function):
         return None
@@ -83,20 +77,18 @@ def _put_aside(run: Run, block: Block) -> Iterator[None]:
 
 
 def _with(run: Run, scope: Scope, node: ir.With, context: Value) -> Signal:
-    from amplint.execution.statements import assign, execute
-
     acting = unseen_contexts.acts(run, scope, node.context, context)
     unseen_contexts.passed(run, context, acting, node.at)
-    given = entered(run, context, node.at)
+    given = exit_stacks.entered(run, context, node.at)
     if node.target is not None:
-        assign(run, scope, node.target, given)
+        run.assign(scope, node.target, given)
     without = precision.is_without_graph(context)
     run.without_graph += without
     run.within += acting
     with precision.kept(run):
         precision.enter(run, context)
         ranks.enter(run, context)
-        signal = execute(run, scope, node.body)
+        signal = run.execute(scope, node.body)
     run.without_graph -= without
     run.within -= acting
     if isinstance(context, Instance) and isinstance(leave := attributes.read(run, context, "__exit__"), Method):
@@ -105,9 +97,3 @@ def _with(run: Run, scope: Scope, node: ir.With, context: Value) -> Signal:
     if isinstance(context, Stack):
         exit_stacks.leave(run, context)
     return signal
-
-
-def entered(run: Run, context: Value, at: ir.Span) -> Value:
-    """What a context gives to the name after `as`: what its `__enter__` returns, else itself."""
-    enter = attributes.read(run, context, "__enter__") if isinstance(context, Instance) else None
-    return calls.invoke(run, enter, [], {}, at) if isinstance(enter, Method) else context

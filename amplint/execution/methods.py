@@ -14,6 +14,7 @@ from amplint.execution import (
     hooks,
     horizon,
     ignored,
+    known_numbers,
     libraries,
     mappings,
     norms,
@@ -126,9 +127,7 @@ def _optimizer(
             run.emit(Kind.OPAQUE, at)  # no step of torch's: one of several optimizers is named, or a scaler handed over
             return Symbol(f"{owner.key}.step()", Origin.OPAQUE)
         if isinstance(closure, (Function, Method)):
-            from amplint.execution.calls import invoke
-
-            invoke(run, closure, [], {}, at)
+            run.invoke(closure, [], {}, at)
         hooks.before_step(run, owner, at)
         told.may_divide(run, owner, [*args, *keywords.values()], at)
         run.emit(Kind.STEP, at, owner)
@@ -154,12 +153,10 @@ def enabled(run: Run, scaler: Scaler) -> bool:
 def _instance(
     run: Run, owner: Instance, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
-    from amplint.execution.calls import invoke
-
     method = attributes.read(run, owner, name)
     if isinstance(method, Bound):
         return attributes.replaced(run, owner, records.changes(name, keywords)) if name in records.REPLACE else owner
-    result = invoke(run, method, args, keywords, at)
+    result = run.invoke(method, args, keywords, at)
     return result if result is not None else Symbol("None")
 
 
@@ -305,31 +302,20 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         run.emit(Kind.LOSS_DIVIDED, trail.divided)
 
 
-def optimizer_of(run: Run, model: str | None) -> Optimizer | None:
-    """The one optimizer that holds a model's parameters; None when there is none, or may be more than one."""
-    holding = [found for found in run.optimizers.values() if model is not None and model in found.models]
-    return holding[0] if len(holding) == 1 and not _may_share(run) else None
-
-
-def _may_share(run: Run) -> bool:
-    """Whether an optimizer was made of parameters that were not followed: they may be those of any model."""
-    return any(found.algorithm is not None and not found.models for found in run.optimizers.values())
-
-
 def zero_model(run: Run, model: str, at: ir.Span) -> None:
     """`model.zero_grad()`: every optimizer that may hold the model's parameters."""
     holding = [found for found in run.optimizers.values() if model in found.models]
     for optimizer in holding:
         run.emit(Kind.ZERO_GRAD, at, optimizer, detail=_discards(run))
     unseen = any(found.algorithm is None and not found.models for found in run.optimizers.values())
-    if not holding or unseen or _may_share(run):
+    if not holding or unseen or holdings.may_share(run):
         run.emit(Kind.OPAQUE if reach.spares(run, model) else Kind.ZERO_GRAD, at, detail=_discards(run))
 
 
 def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
     """What a method of a gradient, or a function of torch that changes gradients in place, does and gives."""
     if name == "norm":
-        norms.measured(run, at, optimizer_of(run, owner.model))
+        norms.measured(run, at, holdings.optimizer_of(run, owner.model))
     elif name in ("detach", "float", "clone", "data"):
         return owner if name == "detach" else with_changes(owner, copied=True)
     elif owner.copied:
@@ -339,7 +325,7 @@ def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.
     elif name == "zero_":
         zero_gradient(run, owner, at)
     elif name in ("clamp_", "clip_"):
-        run.emit(Kind.CLIP, at, optimizer_of(run, owner.model))
+        run.emit(Kind.CLIP, at, holdings.optimizer_of(run, owner.model))
     elif name.endswith("_") and not name.endswith("__") and name not in _KEEPS_NUMBERS:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"grad.{name}()", Origin.DATA)
@@ -352,23 +338,23 @@ def zero_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
         return  # a copy's gradients, which no optimizer steps
     if picking.spares(run):
         return
-    run.emit(Kind.ZERO_GRAD, at, optimizer_of(run, owner.model), detail=_discards(run))
+    run.emit(Kind.ZERO_GRAD, at, holdings.optimizer_of(run, owner.model), detail=_discards(run))
 
 
 def reduce_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
     """The program itself reduces gradients over the ranks."""
     if not owner.copied:
-        run.emit(Kind.REDUCE, at, optimizer_of(run, owner.model))
+        run.emit(Kind.REDUCE, at, holdings.optimizer_of(run, owner.model))
 
 
 def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Span) -> None:
     """Gradients multiplied or divided by hand: a division by the window, a loss scale taken out, or a clip."""
-    optimizer = optimizer_of(run, owner.model)
+    optimizer = holdings.optimizer_of(run, owner.model)
     text = text_of(factor)
     if op == "*" and _CLIP_FACTOR.search(text):
         run.emit(Kind.CLIP, at, optimizer)
         return
-    value = arithmetic.number(run, factor)
+    value = known_numbers.number(run, factor)
     detail = {"unchecked": "yes"} if unchecked(run) else {}
     if value:
         weight = Fraction(value) if op == "*" else 1 / Fraction(value)

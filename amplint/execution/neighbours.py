@@ -21,13 +21,11 @@ def public(run: Run, qualified: str) -> Value:
 
 
 def _executed(run: Run, file: str) -> Scope:
-    from amplint.execution.statements import execute
-
     known = run.neighbours.get(file)
     if known is None:
         known = run.neighbours[file] = Scope({"__name__": "module"}, module=Module(file))
         with within(run, known):
-            execute(run, known, run.program.neighbours[file])
+            run.execute(known, run.program.neighbours[file])
     return known
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
+from amplint.execution.holdings import optimizer_of
 from amplint.execution.values import Gradient, Optimizer, Parameters, Stream, Value
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -31,8 +32,6 @@ def measured(run: Run, at: ir.Span, optimizer: Optimizer | None, detail: dict[st
 
 def called(run: Run, name: str, args: list[Value], at: ir.Span) -> None:
     """A function is called that is not followed: by its name, and what it is given, it measures a norm."""
-    from amplint.execution.methods import optimizer_of
-
     of = named(name, args)
     if of is not None:
         measured(run, at, optimizer_of(run, of.model))
@@ -47,8 +46,6 @@ def named(name: str, args: list[Value]) -> Parameters | None:
 
 def of_gradients(run: Run, value: Value, at: ir.Span) -> None:
     """The norm of a gradient, or of several, is measured by a function of torch."""
-    from amplint.execution.methods import optimizer_of
-
     gradient = one_of(value)
     if gradient is not None:
         measured(run, at, optimizer_of(run, gradient.model))

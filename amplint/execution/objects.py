@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from amplint.dialects.dialect import Role
-from amplint.execution import attributes, calls, hidden, horizon, libraries, public, roles, schedules
+from amplint.execution import attributes, hidden, horizon, libraries, public, roles, schedules
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.values import (
+    Arguments,
     Class,
     Function,
     Incomplete,
     Instance,
+    Keywords,
     Method,
     Optimizer,
     Public,
@@ -21,9 +23,6 @@ from amplint.execution.values import (
     text_of,
 )
 from amplint.flow import program as ir
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
 
 
 def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
@@ -47,7 +46,7 @@ def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords
     made = public.call(run, algorithm, args, keywords, at)
     init = attributes.of_class(klass, "__init__")
     if isinstance(init, Function) and isinstance(init.node, ir.Function) and init.node.body:
-        calls.invoke(run, Method(init, made), args, keywords, at)
+        run.invoke(Method(init, made), args, keywords, at)
     if hidden.has_hidden_base(klass, before=algorithm):
         run.remade.add(text_of(made))
     return made
@@ -68,14 +67,14 @@ def _is_number(klass: Class) -> bool:
 def _construct(run: Run, instance: Instance, args: Arguments, keywords: Keywords, at: ir.Span) -> None:
     init = attributes.read(run, instance, "__init__")
     if isinstance(init, Method):
-        calls.invoke(run, init, args, keywords, at)
+        run.invoke(init, args, keywords, at)
     elif instance.klass.fields:
         unknown = instance.klass.fields if isinstance(keywords, Incomplete) else ()
         instance.attributes.update({name: Symbol(f"{instance.klass.node.name}.{name}") for name in unknown})
         instance.attributes.update(dict(zip(instance.klass.fields, args, strict=False)) | keywords)
         begin = attributes.read(run, instance, "__post_init__")
         if isinstance(begin, Method):
-            calls.invoke(run, begin, [], {}, at)
+            run.invoke(begin, [], {}, at)
 
 
 def _schedule(
@@ -86,7 +85,7 @@ def _schedule(
     _construct(run, instance, args, keywords, at)
     step = attributes.read(run, instance, "step")
     if isinstance(step, Method):
-        calls.invoke(run, step, [], {}, at)
+        run.invoke(step, [], {}, at)
     made.begins = False
     if not made.said:  # its constructor is that of torch's class, or is not followed
         own = isinstance(attributes.read(run, instance, "__init__"), Method)

@@ -14,18 +14,16 @@ if TYPE_CHECKING:
 
 def call(run: Run, instance: Instance, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """A call of an object: its `__call__`, or `forward`; a module of the program that is no loss returns a forward."""
-    from amplint.execution.calls import invoke
-
     called = attributes.read(run, instance, "__call__")
     if isinstance(called, Method):
-        return invoke(run, called, args, keywords, at)
+        return run.invoke(called, args, keywords, at)
     ranks.forward(run, instance, args, at)
     ran = precision.of_forward(run, instance)
     libraries.gives_outputs(run, instance)
     through = reach.through(run, reach.key(instance), [*args, *keywords.values()])
     found = attributes.read(run, instance, "forward")
     if isinstance(found, Method) and _does_more(found.function.node):
-        given = invoke(run, found, args, keywords, at)
+        given = run.invoke(found, args, keywords, at)
         losses = _losses_in(given)
         for loss in losses:
             loss.trail.reach |= through

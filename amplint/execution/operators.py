@@ -45,10 +45,8 @@ def augmented(run: Run, node: ir.Binary, left: Value, right: Value) -> tuple[Val
 
 def _invoked(run: Run, method: Method, other: Value, at: ir.Span) -> Value:
     """What a method returns; that it adds to something is told where the operator stands."""
-    from amplint.execution.calls import invoke
-
     run.in_operator += 1
     try:
-        return invoke(run, method, [other], {}, at)
+        return run.invoke(method, [other], {}, at)
     finally:
         run.in_operator -= 1

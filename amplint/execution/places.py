@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from amplint.dialects.torch import TORCH
-from amplint.execution import arithmetic, counting, mappings
+from amplint.execution import counting, known_numbers, mappings
 from amplint.execution.counts import Count
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -164,7 +164,7 @@ def _is_kept(owner: Value, value: Value) -> bool:
 def _begins_at_a_window(run: Run, name: str, value: Value) -> bool:
     """Whether what is not called the length of a window is given one, as what counts down from it is."""
     known = type(value) is Symbol and not value.offset and value.origin is Origin.RUN
-    return known and arithmetic.window_of(run, value) is not None and not counting.names_window(name)
+    return known and known_numbers.window_of(run, value) is not None and not counting.names_window(name)
 
 
 def _name(key: Value) -> str | None:

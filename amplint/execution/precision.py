@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
-from amplint.execution import reach
+from amplint.execution import arithmetic, attributes, reach
 from amplint.execution.contexts import Autocast, NoSync, Region, Stack
 from amplint.execution.scopes import Scope
 from amplint.execution.values import Function, Incomplete, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
@@ -80,8 +80,6 @@ def dtype_of(value: Value) -> Precision:
 
 def _region(run: Run, context: Autocast) -> Region:
     """The region that a context makes when it is entered."""
-    from amplint.execution import arithmetic
-
     if not arithmetic.truth(run, context.enabled) or (context.device == "cuda" and without_cuda(run)):
         return Region(Precision.OFF)
     dtype = arithmetic.resolve(run, context.dtype)
@@ -128,10 +126,8 @@ def kept(run: Run) -> Iterator[None]:
 
 def decorate(run: Run, function: Function) -> None:
     """Enters the regions that the decorators of a function make, and its `no_grad`."""
-    from amplint.execution.expressions import evaluate
-
     for decorator in getattr(function.node, "decorators", ()):
-        value = evaluate(run, function.scope, decorator)
+        value = run.evaluate(function.scope, decorator)
         if isinstance(value, Autocast):
             enter(run, value)
         run.without_graph += is_without_graph(value)
@@ -154,9 +150,6 @@ def of_forward(run: Run, model: Value) -> Precision:
 
 def _of_instance(run: Run, model: Instance) -> Precision:
     """The regions that the methods of a class of the program enter; off if the program speaks of none."""
-    from amplint.execution import attributes
-    from amplint.execution.expressions import evaluate
-
     forward = attributes.read(run, model, "forward")
     if not isinstance(forward, Method) or not isinstance(forward.function.node, ir.Function):
         return Precision.UNKNOWN
@@ -167,7 +160,7 @@ def _of_instance(run: Run, model: Instance) -> Precision:
     with kept(run):
         for context in forward.function.node.casts:
             run.region = Region(Precision.OFF)
-            enter(run, evaluate(run, scope, context))
+            enter(run, run.evaluate(scope, context))
             found = run.region.precision if found is None else together(found, run.region.precision)
     if found is not None:
         return found

@@ -14,9 +14,8 @@ from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
 from amplint.execution import (
-    arithmetic,
     attributes,
-    horizon,
+    known_numbers,
     limits,
     methods,
     norms,
@@ -27,6 +26,7 @@ from amplint.execution import (
     records,
     reductions,
     roles,
+    schedules,
     symbols,
     tensors,
     unseen,
@@ -47,6 +47,7 @@ from amplint.execution.values import (
     Gradient,
     Incomplete,
     Instance,
+    Keywords,
     Loss,
     Method,
     Optimizer,
@@ -62,8 +63,6 @@ from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
-
-Keywords = dict[str, Value]
 
 _MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.items()}
 _EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.items()}
@@ -180,7 +179,7 @@ def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords
     if role is Role.SCALER:
         return _scaler(run, name, args, keywords, at)
     if role is Role.SCHEDULER:
-        return horizon.scheduler(run, name, args, keywords, at)
+        return schedules.scheduler(run, name, args, keywords, at)
     return reductions.made(run, name, args, keywords)
 
 
@@ -304,11 +303,9 @@ def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 def _spawn(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`spawn(f, args=(a, b))`: a call `f(rank, a, b)` in every process, of which this is one."""
-    from amplint.execution.calls import invoke
-
     given = args[1] if len(args) > 1 else keywords.get("args", ())
     if args and isinstance(given, tuple):
-        invoke(run, args[0], [Symbol("rank"), *given], {}, at)
+        run.invoke(args[0], [Symbol("rank"), *given], {}, at)
     return Symbol("None")
 
 
@@ -364,7 +361,7 @@ def _gathered(run: Run, args: list[Value], keywords: Keywords) -> Value:
     if args and not isinstance(args[0], (list, tuple)):
         return Symbol("deque(...)", Origin.OPAQUE)
     if longest is not None:
-        return Latest(args[0] if args else (), arithmetic.number(run, longest))
+        return Latest(args[0] if args else (), known_numbers.number(run, longest))
     return list(args[0]) if args else Gathered()
 
 

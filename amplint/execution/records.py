@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from amplint.execution.scopes import Scope
-from amplint.execution.values import Class, Symbol, Value
+from amplint.execution.values import Class, Keywords, Symbol, Value
 from amplint.flow import program as ir
-
-Keywords = dict[str, Value]
 
 REPLACE = frozenset({"_replace", "model_copy"})
 """Methods that return a copy with other values; `model_copy(update={...})` is pydantic's (2.0)."""

@@ -7,9 +7,7 @@ from itertools import chain
 from amplint.dialects import DIALECTS
 from amplint.execution import ignored, told
 from amplint.execution.run import Run
-from amplint.execution.values import Criterion, Incomplete, Public, Value
-
-Keywords = dict[str, Value]
+from amplint.execution.values import Criterion, Incomplete, Keywords, Public, Value
 
 NAMES = frozenset(chain.from_iterable(dialect.losses for dialect in DIALECTS))
 """Public functions that are criteria."""

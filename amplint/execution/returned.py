@@ -116,10 +116,8 @@ def _is_none(node: ir.Expr) -> bool:
 
 def _criterion(run: Run, scope: Scope, node: ir.Call) -> Criterion | None:
     """The criterion of torch that is called, if one is."""
-    from amplint.execution.expressions import evaluate
-
     if not isinstance(node.func, (ir.Name, ir.Attr)):
         return None
     said = (one for one in node.keywords if one[0] in ("reduction", "ignore_index"))
-    keywords = {name: evaluate(run, scope, value) for name, value in said}
-    return reductions.criterion_of(run, evaluate(run, scope, node.func), keywords)
+    keywords = {name: run.evaluate(scope, value) for name, value in said}
+    return reductions.criterion_of(run, run.evaluate(scope, node.func), keywords)

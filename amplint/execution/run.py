@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +13,19 @@ from amplint.execution.blocks import Block, Yielded
 from amplint.execution.contexts import Ranks, Region
 from amplint.execution.model import Model
 from amplint.execution.scopes import Module, Scope
-from amplint.execution.values import Optimizer, Origin, Scaler, Scheduler, Symbol, Value
+from amplint.execution.signals import Signal
+from amplint.execution.values import (
+    Arguments,
+    Class,
+    Keywords,
+    Optimizer,
+    Origin,
+    Scaler,
+    Scheduler,
+    Stream,
+    Symbol,
+    Value,
+)
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.precision import Precision
@@ -43,6 +55,19 @@ class Decision:
     key: str
     value: bool
     origin: Origin
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the parts of the interpreter ask of one another; each is a function of a module of its own."""
+
+    evaluate: Callable[[Run, Scope, ir.Expr], Value]
+    execute: Callable[[Run, Scope, tuple[ir.Stmt, ...]], Signal]
+    assign: Callable[[Run, Scope, ir.Expr, Value], None]
+    invoke: Callable[[Run, Value, Arguments, Keywords, ir.Span], Value]
+    read: Callable[[Run, Value, str], Value]
+    instantiate: Callable[[Run, Class, Arguments, Keywords, ir.Span], Value]
+    stream_of: Callable[[Run, Value], Stream]
 
 
 @dataclass
@@ -80,6 +105,7 @@ class Run:
 
     program: ir.Program
     model: Model
+    machine: Machine
     forced: dict[str, bool] = field(default_factory=dict)
     decisions: dict[str, Decision] = field(default_factory=dict)
     equal: dict[str, str] = field(default_factory=dict)
@@ -190,6 +216,34 @@ class Run:
             )
             for event in self.events
         )
+
+    def evaluate(self, scope: Scope, node: ir.Expr) -> Value:
+        """The value of an expression."""
+        return self.machine.evaluate(self, scope, node)
+
+    def execute(self, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
+        """Runs statements until one of them jumps."""
+        return self.machine.execute(self, scope, body)
+
+    def assign(self, scope: Scope, target: ir.Expr, value: Value) -> None:
+        """`target = value`."""
+        self.machine.assign(self, scope, target, value)
+
+    def invoke(self, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+        """The value of calling a value."""
+        return self.machine.invoke(self, func, args, keywords, at)
+
+    def read(self, owner: Value, name: str) -> Value:
+        """`owner.name`."""
+        return self.machine.read(self, owner, name)
+
+    def instantiate(self, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+        """A new object of a class of the program, its constructor run."""
+        return self.machine.instantiate(self, klass, args, keywords, at)
+
+    def stream_of(self, value: Value) -> Stream:
+        """A value as something to iterate over."""
+        return self.machine.stream_of(self, value)
 
     def site(self, at: ir.Span) -> Site:
         """A span of the code that runs as a site; what a library does, happens where it was called."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from amplint.execution import arithmetic, horizon
+from amplint.execution import attributes, horizon, known_numbers
 from amplint.execution.contexts import Partial
 from amplint.execution.counting import tags_of
 from amplint.execution.counts import Length
@@ -43,6 +43,15 @@ class Found:
     paired: bool
 
 
+def scheduler(run: Run, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Scheduler:
+    """A new scheduler, its creation in the trace."""
+    made = Scheduler(run.name("scheduler"))
+    horizon.begin(run, made, name, args, keywords)
+    compose(run, made)
+    horizon.created(run, made, at)
+    return made
+
+
 def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None:
     """Notes what enters the rates of a schedule, unless its class has an argument that says when it is over.
 
@@ -61,7 +70,7 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
         known = found.setdefault((type(one.value), text_of(one.value)), one)
         found[type(one.value), text_of(one.value)] = replace(known, paired=known.paired or one.paired)
     every = found.values()
-    if any(isinstance(one.value, Length) or arithmetic.window_of(run, one.value) is not None for one in every):
+    if any(isinstance(one.value, Length) or known_numbers.window_of(run, one.value) is not None for one in every):
         made.said["unit"] = MICRO_BATCHES  # what it does with the window is not asked
         return
     known_ones = [one for one in every if tags_of(one.value) or _TOTAL.search(one.text)]
@@ -105,8 +114,6 @@ class _Called:
 
 def _of_torch(run: Run, value: Value) -> _Called | None:
     """A function that torch calls with the number of steps so far, which is the first that it is not given before."""
-    from amplint.execution.expressions import evaluate
-
     given: dict[str, Value] = {}
     before: tuple[Value, ...] = ()
     while isinstance(value, Partial):
@@ -119,7 +126,7 @@ def _of_torch(run: Run, value: Value) -> _Called | None:
     open_ones = [param for param in params if param.name not in given]
     for param in open_ones[1:]:
         if param.default is not None:
-            given[param.name] = evaluate(run, function.scope, param.default)
+            given[param.name] = run.evaluate(function.scope, param.default)
     return _Called(function, instance, frozenset(param.name for param in open_ones[:1]), given)
 
 
@@ -129,8 +136,6 @@ def _plain(function: Function | Method) -> Function:
 
 def _method(instance: Instance | None, name: str) -> Method | None:
     """A method of an object's class, or of one that it derives from."""
-    from amplint.execution import attributes
-
     found = attributes.of_class(instance.klass, name) if instance is not None else None
     return Method(found, instance) if isinstance(found, Function) else None
 
@@ -212,9 +217,7 @@ class _Body:
         return any(self._falls(node.left) and self._is_fraction(run, node.right) for node in powers)
 
     def _is_fraction(self, run: Run, node: ir.Expr) -> bool:
-        from amplint.execution.expressions import evaluate
-
-        value = evaluate(run, self.scope, node) if self._is_number(node) else None
+        value = run.evaluate(self.scope, node) if self._is_number(node) else None
         return isinstance(value, float) and value != int(value)
 
     def _falls(self, node: ir.Expr, depth: int = 4) -> bool:
@@ -259,8 +262,6 @@ class _Body:
 
     def calls(self, run: Run) -> Iterator[_Called]:
         """The functions that it calls, on its own object or by their names, with what they are given."""
-        from amplint.execution.expressions import evaluate
-
         for node in self.nodes:
             found = self._callee(node.func) if isinstance(node, ir.Call) else None
             if isinstance(node, ir.Call) and found is not None:
@@ -269,7 +270,7 @@ class _Body:
                 handed = {**dict(zip(params, node.args, strict=False)), **dict(node.keywords)}
                 counts = frozenset(name for name, value in handed.items() if self._counts(value))
                 known = {name: value for name, value in handed.items() if self._is_number(value)}
-                given = {name: evaluate(run, self.scope, value) for name, value in known.items() if name not in counts}
+                given = {name: run.evaluate(self.scope, value) for name, value in known.items() if name not in counts}
                 yield _Called(function, instance, counts, given)
 
     def _callee(self, func: ir.Expr) -> tuple[Function, Value] | None:
@@ -283,15 +284,13 @@ class _Body:
 
     def numbers(self, run: Run) -> Iterator[Found]:
         """The numbers that it takes from elsewhere, products and quotients of such as one."""
-        from amplint.execution.expressions import evaluate
-
         covered: set[int] = set()
         for node in self.nodes:
             if id(node) not in covered and not isinstance(node, ir.Const) and self._is_number(node):
                 covered |= {id(part) for part in _inside(node)}
                 number = _number(node)
                 text = spelled(number).removeprefix(f"{self.first}.")
-                yield Found(text, evaluate(run, self.scope, number), id(node) in self.paired)
+                yield Found(text, run.evaluate(self.scope, number), id(node) in self.paired)
 
     def _is_self(self, node: object) -> bool:
         return isinstance(node, ir.Name) and bool(self.first) and node.name == self.first

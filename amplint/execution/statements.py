@@ -14,6 +14,7 @@ from amplint.execution import (
     attributes,
     calls,
     counts,
+    known_numbers,
     libraries,
     loops,
     managers,
@@ -182,7 +183,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
         return None
     before = arithmetic.as_symbol(evaluate(run, scope, node.target))
     counts_down = (
-        node.op == "-" and arithmetic.window_of(run, before) is not None and before.text != spelled(node.target)
+        node.op == "-" and known_numbers.window_of(run, before) is not None and before.text != spelled(node.target)
     )
     if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not counts_down:
         before = arithmetic.running(run, before)

@@ -11,14 +11,15 @@ from amplint.dialects.torch import TORCH
 from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import ending, within
 from amplint.execution import (
-    arithmetic,
     averages,
     builtins,
     criteria,
     holdings,
     hooks,
+    known_numbers,
     libraries,
     limits,
+    methods,
     norms,
     places,
     precision,
@@ -34,7 +35,7 @@ from amplint.execution.contexts import NoSync
 from amplint.execution.counting import TOLD
 from amplint.execution.endless import says_endless
 from amplint.execution.model import WINDOW
-from amplint.execution.run import Run
+from amplint.execution.run import MAX_DEPTH, Run
 from amplint.execution.values import (
     Criterion,
     Function,
@@ -111,8 +112,6 @@ def call(
 def _made_of_a_method(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     """A call of what code that is not seen has made of a method: it may call it now and then, unless it stands in its
     place."""
-    from amplint.execution import methods
-
     if func.name in _METHODS:
         return methods.call_named(run, func.given, func.name, args, keywords, at)
     run.emit(Kind.OPAQUE, at, func.given if isinstance(func.given, Optimizer) else None)
@@ -136,8 +135,6 @@ def _hidden_from_us(method: str) -> bool:
 def _method(
     run: Run, func: Symbol, owner: str, method: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
-    from amplint.execution import methods
-
     symbol = with_changes(func, text=owner, offset=0, tags=frozenset())
     if method in hooks.ALL:
         hooks.registered(run, method, args)
@@ -168,7 +165,7 @@ def _method(
         return Symbol("None")
     if method in ("clip_grad_norm_", "clip_grad_norm") and not args[1:]:
         detail = limits.told(run, args, keywords, at)
-        run.emit(Kind.CLIP, at, methods.optimizer_of(run, text_of(symbol)), detail=detail)
+        run.emit(Kind.CLIP, at, holdings.optimizer_of(run, text_of(symbol)), detail=detail)
         return Symbol("norm", Origin.DATA)
     if method in ("parameters", "named_parameters"):
         return Parameters(text_of(symbol), Once(), symbol.wrapper)
@@ -188,7 +185,7 @@ _METHODS |= {"no_sync", "scale", "unscale_", "update", "is_enabled", "get_scale"
 
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
     """The parts of a batch: as many as are named, else as many as a window has."""
-    count = arithmetic.number(run, args[0]) if args else None
+    count = known_numbers.number(run, args[0]) if args else None
     known = int(count) if count is not None and count > 1 else WINDOW
     return Stream(lambda index: Symbol(f"{symbol.text}[{index}]", Origin.DATA), known, window=True)
 
@@ -304,7 +301,5 @@ def hand_over_if_lost(
     run: Run, node: ir.Function | ir.Lambda, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> None:
     """A function of the program that is not run although it acts (recursion too deep) is code not followed."""
-    from amplint.execution.run import MAX_DEPTH
-
     if isinstance(node, ir.Function) and node.relevant and len(run.stack) >= MAX_DEPTH:
         run.emit(Kind.OPAQUE, at)

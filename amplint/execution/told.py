@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amplint.execution import arithmetic
+from amplint.execution import known_numbers
 from amplint.execution.counting import TOLD, tags_of
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
@@ -21,7 +21,9 @@ _OF_WINDOW = frozenset({"window", "divided", "multiplied"})
 def speaks_of_window(run: Run, values: Iterable[Value]) -> bool:
     """Whether the length of a window, or what was computed of one, is among some values."""
     return any(
-        isinstance(value, Length) or arithmetic.window_of(run, value) is not None or bool(tags_of(value) & _OF_WINDOW)
+        isinstance(value, Length)
+        or known_numbers.window_of(run, value) is not None
+        or bool(tags_of(value) & _OF_WINDOW)
         for value in values
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.execution import arithmetic, mappings
+from amplint.execution import known_numbers, mappings
 from amplint.execution.records import Latest
 from amplint.execution.run import Run
 from amplint.execution.scopes import Scope
@@ -78,9 +78,7 @@ def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
 
     A queue of limited length lets go of the first ones.
     """
-    from amplint.execution.expressions import evaluate
-
-    values = evaluate(run, scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
+    values = run.evaluate(scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
     items = values if isinstance(values, list) and not isinstance(values, Latest) else []
     losses = [one for one in items if isinstance(one, Loss) and one.attached]
     held = sum(any(part.passed and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses)
@@ -110,7 +108,7 @@ def added(run: Run, loss: Loss) -> dict[str, str]:
     gate = run.gates[-1].length if run.gates else None
     ticks = {born[0] for born in births if born is not None}
     over = run.added_over if len(ticks) == 1 else gate
-    if len(births) < 2 or not over or arithmetic.window_of(run, Symbol(over)) is None:
+    if len(births) < 2 or not over or known_numbers.window_of(run, Symbol(over)) is None:
         return {}
     return {"added": str(len(births)), "added_over": over}
 

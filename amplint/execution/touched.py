@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.execution import arithmetic, places
+from amplint.execution import known_numbers, places
 from amplint.execution.run import Run
 from amplint.execution.values import SET, Condition, Origin, Symbol, Value
 from amplint.protocol.values import with_changes
@@ -19,17 +19,17 @@ def current(run: Run, value: Value) -> Value:
         return with_changes(value, parts=tuple(current(run, part) for part in value.parts))
     if type(value) is not Symbol or value.origin is not Origin.RUN or value.tags & SET:
         return value
-    if arithmetic.window_of(run, value) is not None or not places.is_of(value.text, run.touched):
+    if known_numbers.window_of(run, value) is not None or not places.is_of(value.text, run.touched):
         return value
     return places.unknown(value.text)
 
 
 def _counts(run: Run, value: Condition) -> bool:
     """Whether something is compared with the length of a window."""
-    return len(value.parts) == 2 and any(arithmetic.window_of(run, part) is not None for part in value.parts)
+    return len(value.parts) == 2 and any(known_numbers.window_of(run, part) is not None for part in value.parts)
 
 
 def _counted(run: Run, value: Value) -> Value:
     """What is compared with a window's length, of an object that is not seen: it counts, though nobody sees how."""
     kept = type(value) is Symbol and value.origin is Origin.RUN and "." in value.text and not value.tags & SET
-    return places.unknown(value.text) if kept and arithmetic.window_of(run, value) is None else value
+    return places.unknown(value.text) if kept and known_numbers.window_of(run, value) is None else value

@@ -12,7 +12,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
-from amplint.execution import arithmetic, hidden, libraries, places, roles
+from amplint.execution import hidden, known_numbers, libraries, places, roles
 from amplint.execution.contexts import Partial
 from amplint.execution.values import (
     Function,
@@ -56,7 +56,7 @@ def keeps_loss(run: Run, name: str, values: Iterable[Value]) -> bool:
 
 def _is_no_divisor(run: Run, value: Value) -> bool:
     if isinstance(value, Symbol):
-        return arithmetic.window_of(run, value) is None and _OF_RANKS(value.text)
+        return known_numbers.window_of(run, value) is None and _OF_RANKS(value.text)
     if isinstance(value, Public):
         return value.name.startswith("torch.") or _OF_RANKS(value.name)
     return value is None or isinstance(value, (str, bool))

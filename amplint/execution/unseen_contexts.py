@@ -56,10 +56,8 @@ def _is_quiet(name: str) -> bool:
 
 def _handed(run: Run, scope: Scope, node: ir.Call) -> list[Value]:
     """What a context was made with, as far as it has a name, with what the objects of the program among it hold."""
-    from amplint.execution.expressions import evaluate
-
     named = [one for one in (*node.args, *(value for _, value in node.keywords)) if isinstance(one, _PLAIN)]
-    given = [inner for one in named for inner in hidden.parts(evaluate(run, scope, one))]
+    given = [inner for one in named for inner in hidden.parts(run.evaluate(scope, one))]
     return given + [held for one in given if isinstance(one, Instance) for held in one.attributes.values()]
 
 

@@ -18,6 +18,8 @@ from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 
 Value = Any
+Arguments = list[Value]
+Keywords = dict[str, Value]
 
 
 class Origin(Enum):

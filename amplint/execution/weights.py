@@ -6,9 +6,9 @@ import re
 from fractions import Fraction
 
 from amplint.execution import penalties, reach, scales
-from amplint.execution.arithmetic import number, window_of
 from amplint.execution.counting import names_window, tags_of
 from amplint.execution.counts import Length
+from amplint.execution.known_numbers import number, window_of
 from amplint.execution.run import Run
 from amplint.execution.totals import joined
 from amplint.execution.values import (

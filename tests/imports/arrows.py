@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 Rooms = Mapping[str, Collection[str]]
@@ -45,6 +46,48 @@ def arrows(root: Path, package: str) -> Iterator[Arrow]:
             elif isinstance(node, ast.ImportFrom):
                 origin = _origin(name, node, is_package=path.name == "__init__.py")
                 yield from (Arrow(name, f"{origin}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def put_off(root: Path, package: str) -> list[Arrow]:
+    """The imports of a package's own modules that are put off until a function runs."""
+    found = []
+    for name, path in modules(root, package).items():
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                late = (node for node in ast.walk(function) if isinstance(node, ast.ImportFrom))
+                found += [Arrow(name, str(node.module), node.lineno) for node in late]
+    return [arrow for arrow in found if _below(arrow.imported, package.replace("/", ".").partition(".")[0])]
+
+
+def circles(root: Path, package: str) -> list[list[str]]:
+    """The modules of a package that import one another in a circle, imports for the type checker aside."""
+    names = modules(root, package)
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        typed = {id(node) for one in ast.walk(tree) if _is_for_types(one) for node in ast.walk(one)}
+        graph[name] = {
+            found
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and id(node) not in typed
+            for alias in node.names
+            if (found := _module(names, str(node.module), alias.name))
+        }
+    sorter = TopologicalSorter(graph)
+    try:
+        sorter.prepare()
+    except CycleError as circle:
+        return [circle.args[1]]
+    return []
+
+
+def _module(names: Collection[str], origin: str, name: str) -> str:
+    """The module that `from origin import name` takes: one of that name, or else the origin; empty if it is neither."""
+    return next((found for found in (f"{origin}.{name}", origin) if found in names), "")
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _origin(importer: str, node: ast.ImportFrom, is_package: bool) -> str:

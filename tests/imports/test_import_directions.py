@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.imports.arrows import astray, forbidden, loaded_by, loaded_with, modules
+from tests.imports.arrows import astray, circles, forbidden, loaded_by, loaded_with, modules, put_off
 
 ROOT = Path(__file__).parents[2]
 
@@ -128,6 +128,14 @@ def test_a_light_room_loads_neither_libcst_nor_torch(room):
     assert light(ROOT, room) == set()
 
 
+def test_no_modules_of_the_interpreter_import_one_another_in_a_circle():
+    assert circles(ROOT, "amplint/execution") == []
+
+
+def test_no_import_of_the_interpreter_waits_for_a_function_to_run():
+    assert list(map(str, put_off(ROOT, "amplint/execution"))) == []
+
+
 def test_importing_amplint_loads_nothing_else_of_the_package():
     assert beyond(ROOT, "import amplint", "amplint", {"amplint"}) == set()
 
@@ -160,6 +168,23 @@ def test_a_run_over_files_with_training_code_loads_libcst():
 def test_an_arrow_that_points_the_wrong_way_is_seen(tmp_path, statement):
     write(tmp_path, {"amplint/__init__.py": "", "amplint/protocol/ledger.py": statement})
     assert [arrow.importer for arrow in astray(tmp_path, "amplint", ROOMS)] == ["amplint.protocol.ledger"]
+
+
+@pytest.mark.parametrize("late", ["from amplint.flow.a import x", "def f():\n    from amplint.flow.a import x"])
+def test_a_circle_is_seen_even_if_one_of_its_imports_waits(tmp_path, late):
+    write(tmp_path, {"amplint/flow/a.py": "from amplint.flow import b", "amplint/flow/b.py": late})
+    assert sorted(set(circles(tmp_path, "amplint/flow")[0])) == ["amplint.flow.a", "amplint.flow.b"]
+
+
+def test_a_circle_that_only_the_type_checker_goes_round_is_none(tmp_path):
+    typed = "if TYPE_CHECKING:\n    from amplint.flow.a import A"
+    write(tmp_path, {"amplint/flow/a.py": "from amplint.flow import b", "amplint/flow/b.py": typed})
+    assert circles(tmp_path, "amplint/flow") == []
+
+
+def test_an_import_that_waits_for_a_function_is_seen(tmp_path):
+    write(tmp_path, {"amplint/flow/a.py": "import ast\ndef f():\n    from amplint.flow.b import x"})
+    assert [arrow.row for arrow in put_off(tmp_path, "amplint/flow")] == [3]
 
 
 @pytest.mark.parametrize("statement", ["from . import rule", "from ..protocol import events", "import ast"])
