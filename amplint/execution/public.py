@@ -29,12 +29,13 @@ from amplint.execution import (
     schedules,
     symbols,
     tensors,
+    told,
     unseen,
 )
 from amplint.execution.averages import Averaged
 from amplint.execution.batches import HANDS_OUT
 from amplint.execution.contexts import Partial, Region, Stack
-from amplint.execution.counting import tags_of
+from amplint.execution.counting import TOLD, tags_of
 from amplint.execution.counts import Count, Quotient
 from amplint.execution.holdings import missed, models_of, sole_owner, whole
 from amplint.execution.records import Latest
@@ -298,7 +299,8 @@ def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
         isinstance(args[0], (Bound, Class, Function, Method, Public)) or roles.of_a_part(run, args[0]) is not None
     ):
         return Partial(args[0], tuple(args[1:]), tuple(keywords.items()), not isinstance(keywords, Incomplete))
-    return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)")
+    knows = frozenset({TOLD} if told.speaks_of_window(run, [*args[1:], *keywords.values()]) else ())
+    return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)", tags=knows)
 
 
 def _spawn(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

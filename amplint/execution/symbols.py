@@ -70,7 +70,7 @@ _MAY_CLIP = within(words.CLIPPING)
 def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> Value:
     """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
     criteria.called(run, criterion, args, at)
-    if told.was_told(run, criterion):
+    if told.was_told(run, criterion) or any(isinstance(value, Symbol) and TOLD in value.tags for value in args):
         criterion = with_changes(criterion, averaged=None)
     if criterion.elementwise:
         return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=reach.of(args))
@@ -254,7 +254,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     ran = precision.of_call(run, func)
     text = f"{func.text}({inner})"
     given, marks = _given(run, func, values)
-    knows = not run.in_batches and told.speaks_of_window(run, values)
+    knows = (data or not run.in_batches) and told.speaks_of_window(run, values)
     tags = marks | ({TOLD} if knows else set())
     governed = func.governed
     made = Symbol(text, origin, governed=governed, tags=tags, ran=ran, half=func.half, reach=through, given=given)

@@ -7,7 +7,8 @@ a cross-validation, say) the one that steps next is fed; one that is not made ye
 and dividing that name no optimizer go with the backward before them; a clip with those of its optimizers that have not
 stepped yet, if there are any, for it may be theirs. A clip that happens again before the next backward
 goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them;
-where nobody has seen what the optimizers that it feeds hold, they may be theirs too.
+where nobody has seen what the optimizers that it feeds hold, they may be theirs too. Of several losses before several
+optimizers, those that are scaled are for the optimizers that the scaler steps, the others for those that step alone.
 Where steps are seen and no backward, nobody knows what it is that is clipped. An optimizer that steps in a way that is
 not followed is fed like any other.
 """
@@ -187,7 +188,20 @@ def _feeds(events: Sequence[Event]) -> dict[Place, tuple[str, ...]]:
         elif _is_step(event) and waiting is not None and event.optimizer is not None:
             known = direct.get(waiting, ())
             direct[waiting] = known if event.optimizer in known else (*known, event.optimizer)
-    return {place: _reached(place, direct, following) for place in {*direct, *following}}
+    return _by_scale(events, {place: _reached(place, direct, following) for place in {*direct, *following}})
+
+
+def _by_scale(events: Sequence[Event], feeds: dict[Place, tuple[str, ...]]) -> dict[Place, tuple[str, ...]]:
+    """The same, where scaled and unscaled losses go before steps of both kinds: each feeds those of its own kind."""
+    unscales = {event.optimizer for event in events if event.kind is Kind.SCALER_STEP}
+    scaled = {event.step_of_program: event.scaled for event in events if event.kind is Kind.BACKWARD}
+    kinds = {names: {scaled[place] for place, others in feeds.items() if others == names} for names in feeds.values()}
+    found = dict(feeds)
+    for place, names in feeds.items():
+        alone = tuple(name for name in names if name not in unscales)
+        if alone and len(alone) < len(names) and kinds[names] >= {True, False}:
+            found[place] = alone if scaled[place] is False else tuple(name for name in names if name in unscales)
+    return found
 
 
 def _reached(place: Place, direct: dict[Place, tuple[str, ...]], following: dict[Place, Place]) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ _THROUGH = frozenset(
     range reversed round scale sorted step sum tuple tqdm trange vars zip backward unscale_ update track autocast
     enter_context spawn DataLoader DataParallel DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
 )
+RATE = "lr"
+"""What torch's optimizers call their rate, which may be divided by the window in place of the loss."""
 _CRITERION = ending(words.CRITERION, words.CRITERION_ITSELF, "cross_entropy", "cross_entropy_with_logits")
 _MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")
 
@@ -118,7 +120,8 @@ def matters(node: object, known: frozenset[str], whole: bool = False) -> set[str
             through = whole or name in _THROUGH or name in known or name.endswith(_MAKERS) or _CRITERION(name)
             through = through or isinstance(part.func, ir.Item) or not HORIZONS.isdisjoint(dict(part.keywords))
             handed = (*part.args, *(value for _, value in part.keywords), *part.starred)
-            stack += [part.func, *(handed if through else ())]
+            rates = tuple(value for key, value in part.keywords if key == RATE)
+            stack += [part.func, *(handed if through else rates)]
         else:
             stack += children(part)
     return found

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from amplint.analysis import findings_of
 from amplint.catalogue.amounts import after_a_short_first, below_the_scale, runs_ahead
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.cadence import Cadence
@@ -86,3 +87,36 @@ def test_the_update_of_another_scaler_does_not_cross():
 def test_a_threshold_that_was_multiplied_by_the_scale_is_not_below_it(limit, scale, below):
     detail = {"limit": limit} if scale is None else {"limit": limit, "scale": scale}
     assert below_the_scale(SimpleNamespace(event=Event(Kind.CLIP, HERE, detail=detail))) is below
+
+
+RATES = {
+    "in place": "optimizer = torch.optim.SGD(model.parameters(), lr=args.lr / args.accum)",
+    "by a name": "rate = args.lr\n    rate /= args.accum\n    optimizer = torch.optim.SGD(model.parameters(), lr=rate)",
+    "by a function": "optimizer = torch.optim.SGD(model.parameters(), lr=rate_of(args))",
+}
+LOOP = """
+import torch
+
+
+def rate_of(args):
+    return args.lr / args.accum
+
+
+def train(model, loader, args):
+    {made}
+    for i, (x, y) in enumerate(loader):
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        if (i + 1) % args.accum == 0 or i + 1 == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("made", RATES.values(), ids=RATES)
+def test_a_rate_that_is_divided_hides_a_missing_division_wherever_it_is_computed(made):
+    found = findings_of(LOOP.format(made=made), "train.py")
+    assert [(one.code, one.severity) for one in found] == [("missing-loss-division", "warning")]
+    (error,) = findings_of(
+        LOOP.format(made=made).replace("args.lr / args.accum", "args.lr").replace("rate /=", "# "), "a.py"
+    )
+    assert error.severity == "error"
