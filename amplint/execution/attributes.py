@@ -6,10 +6,11 @@ from fractions import Fraction
 
 from amplint.dialects import GOVERNS
 from amplint.execution import libraries, mappings, neighbours, places, ranks, reach, records, told
-from amplint.execution.arithmetic import resolve
+from amplint.execution.class_members import MISSING, in_bases, in_class
 from amplint.execution.ignored import OF_LABELS
 from amplint.execution.run import Run
 from amplint.execution.scopes import Scope
+from amplint.execution.truths import resolve
 from amplint.execution.values import (
     NUMBER,
     Bound,
@@ -35,7 +36,6 @@ from amplint.execution.values import (
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 
-_MISSING = object()
 _FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to anything else
 
 
@@ -59,11 +59,11 @@ def read(run: Run, owner: Value, name: str) -> Value:
     if (put := places.held(run, owner, name)) is not None:
         return put
     if isinstance(owner, Super):
-        found = _in_bases(owner.klass, name)
-        return _bound(run, owner.instance, found) if found is not _MISSING else _of_torch_s(owner.instance, name)
+        found = in_bases(owner.klass, name)
+        return _bound(run, owner.instance, found) if found is not MISSING else _of_torch_s(owner.instance, name)
     if isinstance(owner, Class):
-        found = _in_class(owner, name)
-        return found if found is not _MISSING else Symbol(f"{owner.node.name}.{name}")
+        found = in_class(owner, name)
+        return found if found is not MISSING else Symbol(f"{owner.node.name}.{name}")
     if isinstance(owner, Public):
         known = libraries.find(run, f"{owner.name}.{name}")
         found = known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
@@ -147,7 +147,7 @@ def bound_as(node: ir.Function) -> str:
 
 
 def _set(run: Run, owner: Instance, name: str, value: Value) -> None:
-    setter = _in_class(owner.klass, f"{name}.setter")
+    setter = in_class(owner.klass, f"{name}.setter")
     if isinstance(setter, Function):
         run.invoke(Method(setter, owner), [value], {}, setter.node.at)
     else:
@@ -161,8 +161,8 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
         return known
     if name in owner.attributes:
         return owner.attributes[name]
-    found = _in_class(owner.klass, name)
-    if found is not _MISSING:
+    found = in_class(owner.klass, name)
+    if found is not MISSING:
         return _bound(run, owner, found)
     if owner.inherits is not None and name == "step":
         return Bound(owner.inherits, name)
@@ -179,7 +179,7 @@ _MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
 
 def _moves(owner: Instance, name: str) -> bool:
     """Whether an attribute is a method of torch's module that returns the object."""
-    inherited = name in _MOVES and name not in owner.attributes and _in_class(owner.klass, name) is _MISSING
+    inherited = name in _MOVES and name not in owner.attributes and in_class(owner.klass, name) is MISSING
     return inherited and _is_module(owner.klass)
 
 
@@ -188,18 +188,6 @@ def _is_module(klass: Class) -> bool:
     return any(
         _is_module(base) if isinstance(base, Class) else text_of(base).endswith("Module") for base in klass.bases
     )
-
-
-def _in_class(klass: Class, name: str) -> Value:
-    if name in klass.attributes:
-        return klass.attributes[name]
-    return _in_bases(klass, name)
-
-
-def of_class(klass: Class, name: str) -> Value:
-    """What a class or one that it derives from has under a name, None if that is nothing."""
-    found = _in_class(klass, name)
-    return None if found is _MISSING else found
 
 
 def may_all_be_set(run: Run, owner: Instance) -> None:
@@ -225,15 +213,6 @@ def replaced(run: Run, owner: Instance, changed: Value) -> Instance:
         may_all_be_set(run, made)
     made.attributes.update(changed if isinstance(changed, dict) else {})
     return made
-
-
-def _in_bases(klass: Class, name: str) -> Value:
-    for base in klass.bases:
-        if isinstance(base, Class):
-            found = _in_class(base, name)
-            if found is not _MISSING:
-                return found
-    return _MISSING
 
 
 def _bound(run: Run, instance: Value, found: Value) -> Value:
@@ -279,7 +258,7 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
 def made_later(run: Run, owner: Value, name: str) -> Value:
     """An attribute that the constructor sets to None and of which something is asked: the object that another method of
     the class makes, by a class of the program or a function that does no more; None where that is not known."""
-    if not isinstance(owner, Instance) or owner.attributes.get(name, _MISSING) is not None:
+    if not isinstance(owner, Instance) or owner.attributes.get(name, MISSING) is not None:
         return None
     for function in _methods(owner.klass):
         value = _assigned(run, function).get(name)

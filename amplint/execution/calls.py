@@ -9,7 +9,6 @@ from itertools import takewhile
 
 from amplint.dialects.unseen import only_reads
 from amplint.execution import (
-    arithmetic,
     attributes,
     builtins,
     counting,
@@ -29,6 +28,7 @@ from amplint.execution import (
     reach,
     symbols,
     totals,
+    truths,
 )
 from amplint.execution.blocks import Yielded
 from amplint.execution.contexts import Partial, Stack
@@ -73,7 +73,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     """The value of a call, with all that it does."""
     if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
         return builtins.super_of(scope)
-    func = arithmetic.resolve(run, run.evaluate(scope, node.func))
+    func = truths.resolve(run, run.evaluate(scope, node.func))
     if func is None:  # it cannot be, so another method has set it
         func = Symbol(spelled(node.func))
     args = [run.evaluate(scope, arg) for arg in node.args]
@@ -341,7 +341,7 @@ def is_batch(value: Value) -> bool:
 
 def stream_of(run: Run, value: Value) -> Stream:
     """A value as something to iterate over."""
-    value = arithmetic.resolve(run, value)
+    value = truths.resolve(run, value)
     if isinstance(value, Stream):
         return value
     if isinstance(value, dict) or (isinstance(value, Instance) and mappings.items(value) is not None):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from amplint.execution import attributes, calls, heirs, horizon, objects
+from amplint.execution import attributes, calls, class_members, heirs, horizon, objects
 from amplint.execution.loops import EPOCHS
 from amplint.execution.machine import MACHINE
 from amplint.execution.model import Model
@@ -237,7 +237,7 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     klass = scope.names.get(entry.klass)
     if not isinstance(klass, Class):
         return Function(entry.function, scope)
-    own = attributes.of_class(klass, entry.function.name)
+    own = class_members.of_class(klass, entry.function.name)
     klass = heirs.concrete(run.program, scope, klass, entry.heir)
     init = attributes.read(run, klass, "__init__")
     names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []

@@ -20,6 +20,7 @@ from amplint.execution import (
     questions,
     tables,
     touched,
+    truths,
 )
 from amplint.execution.intrinsics import INTRINSICS
 from amplint.execution.model import MAX_ITERATIONS
@@ -90,7 +91,7 @@ def _is_nothing(value: Value) -> bool:
 
 
 def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
-    owner = arithmetic.resolve(run, evaluate(run, scope, node.owner))
+    owner = truths.resolve(run, evaluate(run, scope, node.owner))
     index = evaluate(run, scope, node.index)
     if isinstance(owner, (list, tuple)) and isinstance(index, slice):
         return owner[index]
@@ -131,8 +132,8 @@ def element(owner: Value, index: str) -> Value:
 
 
 def _binary(run: Run, scope: Scope, node: ir.Binary) -> Value:
-    left = arithmetic.resolve(run, evaluate(run, scope, node.left))
-    right = arithmetic.resolve(run, evaluate(run, scope, node.right))
+    left = truths.resolve(run, evaluate(run, scope, node.left))
+    right = truths.resolve(run, evaluate(run, scope, node.right))
     own = operators.binary(run, node, left, right)
     return own[0] if own is not None else arithmetic.binary(run, node, left, right)
 
@@ -157,7 +158,7 @@ def _logic(run: Run, scope: Scope, node: ir.Logic) -> Value:
         gated = value if isinstance(value, Gated) else gated
         if isinstance(value, (Symbol, Condition)) and known_numbers.window_of(run, value) is None:
             unknown.append(value)
-        elif arithmetic.truth(run, value) is (node.op == "or"):
+        elif truths.truth(run, value) is (node.op == "or"):
             return _keep(gated, value) if not unknown else _mixed(run, node.op, gated, [*unknown, value])
     return _keep(gated, value) if not unknown else _mixed(run, node.op, gated, unknown)
 
@@ -173,7 +174,7 @@ def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Valu
     if op == "or":
         unknown = [run.last_batch if _is_last(run, part) else part for part in unknown]
     known = [gated] if not any(part is gated for part in unknown) else []
-    value = arithmetic.truth(run, Condition(op, (*known, *unknown)))
+    value = truths.truth(run, Condition(op, (*known, *unknown)))
     asks = op == "and" and any(map(questions.asks_the_moment, unknown))
     return with_changes(gated, value=value, assumed=gated.assumed or bool(opaque) or asks)
 
@@ -203,13 +204,13 @@ def _negated(run: Run, value: Value) -> Value:
         return with_changes(value, value=not value.value)
     if isinstance(value, (Symbol, Condition)) and known_numbers.window_of(run, value) is None:
         return Condition("not", (value,))
-    return not arithmetic.truth(run, value)
+    return not truths.truth(run, value)
 
 
 def _choice(run: Run, scope: Scope, node: ir.Choice) -> Value:
     test = arithmetic.asked(evaluate(run, scope, node.test))
     with calls.gate(run, test, node.at):
-        return evaluate(run, scope, node.yes if arithmetic.truth(run, test) else node.no)
+        return evaluate(run, scope, node.yes if truths.truth(run, test) else node.no)
 
 
 def _display(run: Run, scope: Scope, node: ir.Display) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amplint.execution import arithmetic, flows, known_numbers, methods, roles
+from amplint.execution import flows, known_numbers, methods, roles, truths
 from amplint.execution.run import Run
 from amplint.execution.values import (
     Function,
@@ -169,7 +169,7 @@ def _applied(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     """`applied(gradients, optimizer)`: gradients that are values are handed to an optimizer: `"unscaled"`, `"as they
     are"`, or `"not known"`. `window=n`: the optimizer divides by that; `begins=False`: it has others already."""
     share = known_numbers.number(run, keywords.get("window", 1)) or 1
-    return flows.applied(run, args[0], args[1], share, arithmetic.truth(run, keywords.get("begins", True)), at)
+    return flows.applied(run, args[0], args[1], share, truths.truth(run, keywords.get("begins", True)), at)
 
 
 def _handed_before(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amplint.execution import arithmetic, endless, horizon, known_numbers, questions
+from amplint.execution import endless, horizon, known_numbers, questions, truths
 from amplint.execution.counts import Length
 from amplint.execution.model import LONGEST, MAX_ITERATIONS, WINDOW
 from amplint.execution.run import Run
@@ -83,7 +83,7 @@ def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
     def begin(index: int) -> bool:
         test = run.evaluate(scope, node.test)
         known = not isinstance(test, (Symbol, Condition))
-        return arithmetic.truth(run, test) if known else index < trips
+        return truths.truth(run, test) if known else index < trips
 
     endless = isinstance(node.test, ir.Const) and bool(node.test.value)
     if endless and node.shape.yields and not any(isinstance(one, (ir.For, ir.While)) for one in node.body):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from amplint.execution import arithmetic, attributes, calls, exit_stacks, precision, ranks, unseen_contexts
+from amplint.execution import attributes, calls, exit_stacks, precision, ranks, truths, unseen_contexts
 from amplint.execution.blocks import Block
 from amplint.execution.contexts import Stack
 from amplint.execution.run import Run
@@ -47,7 +47,7 @@ def _generator(run: Run, scope: Scope, context: ir.Expr) -> ir.Function | None:
     """The function that a context calls, if it is a context manager of the program that is written as a generator."""
     if not isinstance(context, ir.Call) or not isinstance(context.func, (ir.Name, ir.Attr)):
         return None
-    found = arithmetic.resolve(run, run.evaluate(scope, context.func))
+    found = truths.resolve(run, run.evaluate(scope, context.func))
     function = found.function if isinstance(found, Method) else found
     if not isinstance(function, Function) or not isinstance(function.node, ir.Function):
         return None

@@ -29,6 +29,7 @@ from amplint.execution import (
     tensors,
     told,
     totals,
+    truths,
     weights,
 )
 from amplint.execution.run import Run
@@ -111,7 +112,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return mappings.call(owner, name, args)
     if isinstance(owner, averages.Averaged) and name == owner.method:
         return averages.update(run, args, keywords, at)
-    origin = arithmetic.origin_of(owner.parts) if isinstance(owner, Condition) else Origin.OPAQUE  # `(y > 0).float()`
+    origin = truths.origin_of(owner.parts) if isinstance(owner, Condition) else Origin.OPAQUE  # `(y > 0).float()`
     return Symbol(f"{text_of(owner)}.{name}(...)", origin)
 
 
@@ -147,7 +148,7 @@ def _discards(run: Run) -> dict[str, str]:
 
 def enabled(run: Run, scaler: Scaler) -> bool:
     """Whether a scaler scales in this run."""
-    return arithmetic.truth(run, scaler.enabled) and not (scaler.of_cuda and precision.without_cuda(run))
+    return truths.truth(run, scaler.enabled) and not (scaler.of_cuda and precision.without_cuda(run))
 
 
 def _instance(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.dialect import Role
-from amplint.execution import attributes, hidden, horizon, libraries, public, roles, schedules
+from amplint.execution import attributes, class_members, hidden, horizon, libraries, public, roles, schedules
 from amplint.execution.counts import Length
 from amplint.execution.run import Run
 from amplint.execution.values import (
@@ -44,7 +44,7 @@ def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords
     """An optimizer of torch's, on which the constructor of the program's class runs; what a base does with its methods
     that is not seen, and comes before torch's, nobody knows."""
     made = public.call(run, algorithm, args, keywords, at)
-    init = attributes.of_class(klass, "__init__")
+    init = class_members.of_class(klass, "__init__")
     if isinstance(init, Function) and isinstance(init.node, ir.Function) and init.node.body:
         run.invoke(Method(init, made), args, keywords, at)
     if hidden.has_hidden_base(klass, before=algorithm):

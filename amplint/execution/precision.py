@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
-from amplint.execution import arithmetic, attributes, reach
+from amplint.execution import reach, truths
 from amplint.execution.contexts import Autocast, NoSync, Region, Stack
 from amplint.execution.scopes import Scope
 from amplint.execution.values import Function, Incomplete, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
@@ -80,9 +80,9 @@ def dtype_of(value: Value) -> Precision:
 
 def _region(run: Run, context: Autocast) -> Region:
     """The region that a context makes when it is entered."""
-    if not arithmetic.truth(run, context.enabled) or (context.device == "cuda" and without_cuda(run)):
+    if not truths.truth(run, context.enabled) or (context.device == "cuda" and without_cuda(run)):
         return Region(Precision.OFF)
-    dtype = arithmetic.resolve(run, context.dtype)
+    dtype = truths.resolve(run, context.dtype)
     if dtype is not None:
         found = dtype_of(dtype)
         lowered = found if found in LOWER else Precision.UNKNOWN if found is Precision.OFF else Precision.LOWERED
@@ -150,7 +150,7 @@ def of_forward(run: Run, model: Value) -> Precision:
 
 def _of_instance(run: Run, model: Instance) -> Precision:
     """The regions that the methods of a class of the program enter; off if the program speaks of none."""
-    forward = attributes.read(run, model, "forward")
+    forward = run.read(model, "forward")
     if not isinstance(forward, Method) or not isinstance(forward.function.node, ir.Function):
         return Precision.UNKNOWN
     found: Precision | None = None

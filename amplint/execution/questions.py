@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
-from amplint.execution.arithmetic import origin_of
+from amplint.execution.truths import origin_of
 from amplint.execution.values import Condition, Origin, Symbol, Value, text_of
 
 if TYPE_CHECKING:

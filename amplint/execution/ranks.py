@@ -13,7 +13,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import COLLECTIVES
 from amplint.dialects.vocabulary import within
-from amplint.execution import arithmetic
+from amplint.execution import truths
 from amplint.execution.contexts import Forward, NoSync
 from amplint.execution.values import Incomplete, Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
 from amplint.flow import program as ir
@@ -99,7 +99,7 @@ def attribute(owner: Value, name: str) -> Value:
 def switch(run: Run, owner: Value, name: str, value: Value) -> None:
     """`model.require_backward_grad_sync = value`."""
     if name == _SWITCH:
-        change = run.ranks.off.discard if arithmetic.truth(run, value) else run.ranks.off.add
+        change = run.ranks.off.discard if truths.truth(run, value) else run.ranks.off.add
         change(text_of(owner))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from amplint.execution import attributes, horizon, known_numbers
+from amplint.execution import class_members, horizon, known_numbers
 from amplint.execution.contexts import Partial
 from amplint.execution.counting import tags_of
 from amplint.execution.counts import Length
@@ -136,7 +136,7 @@ def _plain(function: Function | Method) -> Function:
 
 def _method(instance: Instance | None, name: str) -> Method | None:
     """A method of an object's class, or of one that it derives from."""
-    found = attributes.of_class(instance.klass, name) if instance is not None else None
+    found = class_members.of_class(instance.klass, name) if instance is not None else None
     return Method(found, instance) if isinstance(found, Function) else None
 
 

@@ -32,6 +32,7 @@ from amplint.execution import (
     tails,
     totals,
     touched,
+    truths,
 )
 from amplint.execution.expressions import evaluate
 from amplint.execution.naming import is_made, named
@@ -152,7 +153,7 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
 
 
 def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
-    value = arithmetic.resolve(run, value)
+    value = truths.resolve(run, value)
     known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
     for index, item in enumerate(target.items):
         part = known[index] if known is not None else restored.part(value, index, item)
@@ -228,7 +229,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     test = touched.current(run, test) if node.gates else test
     if tails.rules_out(run, node, test):
         run.model.learn_no_tail()
-    if node.leaves and isinstance(arithmetic.resolve(run, test), (Symbol, Condition)):
+    if node.leaves and isinstance(truths.resolve(run, test), (Symbol, Condition)):
         return None if not node.orelse else execute(run, scope, node.orelse)
     if tails.drops_surplus(run, node, test):
         run.model.learn_no_tail()
@@ -267,13 +268,13 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
 def _passes_over(run: Run, node: ir.If, test: Value) -> bool:
     """The truth of a test; one that would pass a batch over does not where that is open: the first run is to train."""
     known = set(run.decisions)
-    answer = arithmetic.truth(run, test)
+    answer = truths.truth(run, test)
     fresh = [key for key in run.decisions if key not in known and key not in run.forced]
     if not answer or len(fresh) != 1 or not run.in_batches or not _continues(node.body):
         return answer
     decision = run.decisions[fresh[0]]
     run.decisions[decision.key] = with_changes(decision, value=not decision.value)
-    if arithmetic.truth(run, test):
+    if truths.truth(run, test):
         run.decisions[decision.key] = decision
         return True
     return False
@@ -325,7 +326,7 @@ def _continues(body: tuple[ir.Stmt, ...]) -> bool:
 
 def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
     test = evaluate(run, scope, node.test)
-    if isinstance(test, (int, Gated)) and not arithmetic.truth(run, test):
+    if isinstance(test, (int, Gated)) and not truths.truth(run, test):
         run.model.learn_no_tail()
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.schedules import MEMBER
-from amplint.execution import arithmetic, public
+from amplint.execution import public, truths
 from amplint.execution.contexts import Partial
 from amplint.execution.run import Run
 from amplint.execution.values import Class, Condition, Criterion, Function, Incomplete, Origin, Public, Symbol, Value
@@ -29,5 +29,5 @@ def member(run: Run, table: Value, key: Value) -> Value:
     if not all(isinstance(value, _MADE_OR_RUN) and isinstance(known, str) for known, value in table.items()):
         return None
     *first, last = table.items()
-    asked = (value for known, value in first if arithmetic.truth(run, Condition("==", (key, known))))
+    asked = (value for known, value in first if truths.truth(run, Condition("==", (key, known))))
     return next(asked, last[1])

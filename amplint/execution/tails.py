@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.execution import arithmetic
+from amplint.execution import truths
 from amplint.execution.run import Run
 from amplint.execution.values import Condition, Gated, Value
 from amplint.flow import program as ir
@@ -11,7 +11,7 @@ from amplint.flow import program as ir
 def rules_out(run: Run, node: ir.If, test: Value) -> bool:
     """`if len(loader) % N: raise` says that the window divides the epoch."""
     raises = len(node.body) == 1 and isinstance(node.body[0], ir.Leave) and node.body[0].how == "raise"
-    return raises and isinstance(test, (int, Gated)) and run.model.tail > 0 and arithmetic.truth(run, test)
+    return raises and isinstance(test, (int, Gated)) and run.model.tail > 0 and truths.truth(run, test)
 
 
 def drops_surplus(run: Run, node: ir.If, test: Value) -> bool:
