@@ -14,7 +14,7 @@ from amplint.catalogue import RULES
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.versions import allows, reaches
 from amplint.dialects import advice as advised
-from amplint.execution.latent import released
+from amplint.domains.hidden_windows import released
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness, in_own_names
 from amplint.flow import program as ir
 from amplint.flow.conditions import in_words

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from amplint.catalogue.own import OWN
-from amplint.execution.entries import Entry
 from amplint.findings import Finding, Place, Severity
+from amplint.machine.entry_points import Entry
 
 OF_A_FILE = 250_000
 """Statements that all runs of one file may take together: about five seconds of one core."""

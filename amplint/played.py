@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from amplint.budget import Budget
-from amplint.execution.counting import names_window
-from amplint.execution.entries import Entry, entries, play
-from amplint.execution.model import Again, Model
-from amplint.execution.run import Run
-from amplint.execution.values import Origin, last_part
 from amplint.flow import program as ir
 from amplint.flow.choices import all_runs
 from amplint.flow.judge import Trace
 from amplint.lower.passing_on import passing_on
+from amplint.machine.entry_points import Entry, entries, play
 from amplint.protocol.events import Kind
+from amplint.state.counting import names_window
+from amplint.state.model import Again, Model
+from amplint.state.run import Run
+from amplint.state.values import Origin, last_part
 
 Choices = Mapping[str, bool]
 

@@ -1,4 +1,4 @@
-"""A training program without all that does not matter to the training step: `lower` writes it, `execution` runs it.
+"""A training program without all that does not matter to the training step: `lower` writes it, `machine` runs it.
 It keeps Python's statements and expressions, but not the syntax tree. `at` is (row, column, end row, end column)."""
 
 from __future__ import annotations

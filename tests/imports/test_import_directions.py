@@ -30,7 +30,7 @@ ROOMS = {
         "source",
         "lower",
         "dialects",
-        "execution",
+        "domains",
         "flow",
         "catalogue",
         "protocol",
@@ -42,15 +42,17 @@ ROOMS = {
     ),
     "callers": ("flow", "protocol", "source"),
     "readings": ("dialects", "flow", "lower", "played", "source"),
-    "played": ("budget", "execution", "flow", "lower", "protocol"),
-    "budget": ("catalogue", "execution", "findings"),
+    "played": ("budget", "flow", "lower", "machine", "protocol", "state"),
+    "budget": ("catalogue", "findings", "machine"),
     "workers": (),
     "report": ("catalogue", "flow", "fingerprint", *VALUES),
     "fingerprint": ("findings",),
     "fix": ("catalogue", "dialects", "protocol", "source", *VALUES),
     "flow": ("catalogue", "protocol"),
     "lower": ("source", "flow.program", "flow.spelling", "protocol", "dialects"),
-    "execution": ("flow.program", "flow.spelling", "protocol", "dialects"),
+    "machine": ("state", "domains", "flow.program", "flow.spelling", "protocol", "dialects"),
+    "domains": ("state", "flow.program", "flow.spelling", "protocol", "dialects"),
+    "state": ("flow.program", "flow.spelling", "protocol", "dialects"),
     "source": ("dialects", "protocol", *VALUES),
     "settings": ("keys", "selection", "catalogue", "dialects", "requirements", "toml"),
     "requirements": ("catalogue", "toml"),
@@ -64,7 +66,8 @@ ROOMS = {
 }
 LIVE_ROOMS = ("catalogue", "dialects", "protocol")
 HOMES_OF_LIBCST = ("amplint.source.parse", "amplint.lower", "amplint.fix")
-LIGHT_ROOMS = ("protocol", "catalogue", "dialects", "flow", "execution", "report")
+LIGHT_ROOMS = ("protocol", "catalogue", "dialects", "flow", "state", "domains", "machine", "report")
+INTERPRETER = ("state", "domains", "machine", "lower", "flow")
 HEAVY = {"libcst", "torch"}
 QUIET_RUN = """
 from amplint.cli import main
@@ -128,12 +131,14 @@ def test_a_light_room_loads_neither_libcst_nor_torch(room):
     assert light(ROOT, room) == set()
 
 
-def test_no_modules_of_the_interpreter_import_one_another_in_a_circle():
-    assert circles(ROOT, "amplint/execution") == []
+@pytest.mark.parametrize("room", INTERPRETER)
+def test_no_modules_of_the_interpreter_import_one_another_in_a_circle(room):
+    assert circles(ROOT, f"amplint/{room}") == []
 
 
-def test_no_import_of_the_interpreter_waits_for_a_function_to_run():
-    assert list(map(str, put_off(ROOT, "amplint/execution"))) == []
+@pytest.mark.parametrize("room", INTERPRETER)
+def test_no_import_of_the_interpreter_waits_for_a_function_to_run(room):
+    assert list(map(str, put_off(ROOT, f"amplint/{room}"))) == []
 
 
 def test_importing_amplint_loads_nothing_else_of_the_package():
@@ -196,7 +201,7 @@ def test_an_arrow_inside_the_room_or_along_the_table_is_allowed(tmp_path, statem
 def test_only_the_module_that_the_table_names_is_open_to_another_room(tmp_path):
     write(
         tmp_path,
-        {"amplint/execution/machine.py": "from amplint.flow.program import A\nfrom amplint.flow.judge import B"},
+        {"amplint/machine/calls.py": "from amplint.flow.program import A\nfrom amplint.flow.judge import B"},
     )
     assert [arrow.imported for arrow in astray(tmp_path, "amplint", ROOMS)] == ["amplint.flow.judge.B"]
 

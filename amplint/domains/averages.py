@@ -1,0 +1,38 @@
+"""Updates of a weight average: which optimizer's weights it takes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amplint.domains import parameter_owners
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+from amplint.state.run import Run
+from amplint.state.values import Instance, Parameters, Symbol, Value, text_of
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """An object of a class that is known to average weights; `method` is what takes the present ones in."""
+
+    method: str
+
+
+def updates(args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether what an average is handed may be a model or its parameters, or is nothing at all."""
+    handed = [*args, *keywords.values()][:1]
+    return all(isinstance(value, (Parameters, Instance)) or _settled(value) for value in handed)
+
+
+def _settled(value: Value) -> bool:
+    return isinstance(value, Symbol) and not value.forward and not value.text.endswith(")")
+
+
+def update(run: Run, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """The event of an update; none where there are several optimizers and nobody knows whose weights are meant."""
+    handed = next(iter([*args, *keywords.values()]), None)
+    model = handed.model if isinstance(handed, Parameters) else text_of(handed)
+    optimizer = parameter_owners.optimizer_of(run, model)
+    if optimizer is not None or len(run.optimizers) < 2:
+        run.emit(Kind.AVERAGE, at, optimizer)
+    return Symbol("None")

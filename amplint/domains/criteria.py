@@ -1,0 +1,48 @@
+"""Calls of torch's own criteria, as far as the precision matters in which they are called.
+
+A model that runs in a float16 region hands out float16 tensors, and what only takes such a tensor apart leaves them
+so. Whatever else is done to one, a cast above all, is not known to: then nothing is said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+from amplint.protocol.precision import BANNED, LOWER, Precision
+from amplint.state.values import Criterion, Symbol, Value
+
+if TYPE_CHECKING:
+    from amplint.state.run import Run
+
+
+_OF_LOGARITHMS = frozenset({"NLLLoss", "NLLLoss2d", "nll_loss", "KLDivLoss", "kl_div", "CTCLoss", "ctc_loss"})
+"""The criteria that are given what `log_softmax` returns: autocast runs that in float32 (`AT_FORALL_FP32` in
+`ATen/autocast_mode.h` of torch 2.13), so that a model that ends with it returns float32."""
+
+
+def half(run: Run, model: Symbol) -> bool:
+    """Whether what a model returns that is called now is float16; layers of torch may return float32 all the same."""
+    return run.region.precision is Precision.FLOAT16 and not model.governed and not _casts_itself(model)
+
+
+def _casts_itself(model: Symbol) -> bool:
+    """Whether a model is one of torch's whose last layer is not known to be a matrix product."""
+    return model.text.startswith("torch.") and not model.text.startswith(("torch.nn.Linear(", "torch.nn.Conv"))
+
+
+def called(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> None:
+    """A criterion is called: an event where the region is one that it refuses, or is not the one of its inputs."""
+    refused = criterion.name in BANNED and run.region.device == "cuda" and run.region.precision in LOWER
+    if refused or (criterion.name not in _OF_LOGARITHMS and _left(run, args)):
+        forward = Precision.UNKNOWN if refused else Precision.FLOAT16
+        run.emit(Kind.CRITERION, at, forward=forward, detail={"criterion": criterion.name})
+
+
+def _left(run: Run, args: list[Value]) -> bool:
+    """Whether outputs of a float16 region are compared outside of every region, to be learned from."""
+    if run.without_graph or run.region.precision is not Precision.OFF:
+        return False
+    outputs = [value for value in args if isinstance(value, Symbol) and (value.forward or value.half)]
+    return bool(outputs) and all(value.half for value in outputs)

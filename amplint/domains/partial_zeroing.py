@@ -1,0 +1,56 @@
+"""What is done to some elements only: gradients that are erased of some parameters, so that these stay as they are (a
+layer that is frozen at first), and steps of some optimizers of a collection that is not seen.
+
+To the optimizer of the other parameters nothing happens. One element stands for all of a collection: what it is passed
+over for may be done to the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from amplint.flow import program as ir
+from amplint.protocol.events import STEPS, Kind
+from amplint.state.run import Run
+from amplint.state.values import Condition, Symbol, Value, text_of
+
+
+@contextmanager
+def some(run: Run, node: ir.If, test: Value) -> Iterator[None]:
+    """While it is open, what is erased is what the test picks out."""
+    picks = _picks(test) and any(_erases(child) for child in (*node.body, *node.orelse))
+    run.picked += picks
+    yield
+    run.picked -= picks
+
+
+def passes_over(run: Run, node: ir.If, test: Value, updates: int) -> bool:
+    """Whether a test has just kept one element of a collection that is not seen from a step, which others may take.
+
+    `updates`: how many there were before it.
+    """
+    inner = bool(run.loops) and not run.loops[-1].backward
+    about_it = isinstance(test, (Symbol, Condition)) and "[*]" in text_of(test)
+    return node.gates and inner and about_it and run.passed[1] == updates
+
+
+def spares(run: Run) -> bool:
+    """Whether an erasure leaves other gradients, made since the last step."""
+    kinds = (event.kind for event in reversed(run.events) if event.kind is Kind.BACKWARD or event.kind in STEPS)
+    return run.picked > 0 and next(kinds, None) is Kind.BACKWARD
+
+
+def _picks(test: Value) -> bool:
+    """Whether a test picks out parameters: what needs no gradient has nothing to lose."""
+    return isinstance(test, (Symbol, Condition)) and not text_of(test).endswith("requires_grad")
+
+
+def _erases(node: ir.Stmt) -> bool:
+    """Whether a statement, or one under its test, erases the gradient of one parameter."""
+    if isinstance(node, ir.If):
+        return any(_erases(child) for child in (*node.body, *node.orelse))
+    if isinstance(node, ir.Assign):
+        return isinstance(node.target, ir.Attr) and node.target.name == "grad"
+    func = node.value.func if isinstance(node, ir.Do) and isinstance(node.value, ir.Call) else None
+    return isinstance(func, ir.Attr) and func.name == "zero_" and getattr(func.owner, "name", "") in ("grad", "data")

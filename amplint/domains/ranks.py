@@ -1,0 +1,235 @@
+"""Models that are wrapped for several processes: which forwards and backwards of theirs reduce over the ranks.
+
+A wrapped model remembers what wraps it. A backward goes with the forwards of wrapped models since the one before it.
+Whether it reduces is known only where all of them agree.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from amplint.dialects import DIALECTS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.vocabulary import within
+from amplint.flow import program as ir
+from amplint.protocol.events import Kind
+from amplint.protocol.precision import LOWER
+from amplint.protocol.ranks import Sync, Wrapper
+from amplint.protocol.values import with_changes
+from amplint.state import truths
+from amplint.state.contexts import Forward, NoSync
+from amplint.state.values import Incomplete, Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
+
+if TYPE_CHECKING:
+    from amplint.state.run import Run
+
+_WRAPPERS = {name: wrapper for dialect in DIALECTS for name, wrapper in dialect.wrappers.items()}
+_OF_MODEL = frozenset(
+    """forward no_sync parameters named_parameters train eval to cuda cpu requires_grad_ zero_grad clip_grad_norm_
+    require_backward_grad_sync""".split()
+)
+NO_FORWARD = _OF_MODEL - {"forward"}
+_COMPUTES = within(words.LOSS, "logits forward train_step training_step encode encoder decode decoder embed predict")
+"""Methods, besides the call itself, that run a model for its loss."""
+
+_SWITCH = "require_backward_grad_sync"
+_WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
+_TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_|!= -100|ignore_index")
+_OF_ALL = re.compile(r"(?i)world|global|all_|across|rank")
+_COLLECTS = frozenset(
+    f"torch.distributed.{module}{name}" for module in ("", "distributed_c10d.") for name in COLLECTIVES
+)
+_FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
+
+
+def wraps(name: str) -> bool:
+    """Whether a public name is that of a wrapper."""
+    return name in _WRAPPERS
+
+
+def is_wrapped_by(value: Value, classes: tuple[Value, ...]) -> bool | None:
+    """Whether a model is wrapped by one of some classes, None where that is not known or other classes are asked for.
+
+    What stands inside of DistributedDataParallel is wrapped no more: torch nests it in nothing of its kind.
+    """
+    asked = {_WRAPPERS.get(one.name) if isinstance(one, Public) else None for one in classes}
+    known = value.wrapper if isinstance(value, (Symbol, Instance)) else Wrapper.NONE
+    if None in asked or known not in (Wrapper.DDP, Wrapper.INSIDE):
+        return None
+    return known in asked
+
+
+def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """The model that a wrapper is given, which now remembers it."""
+    model = args[0] if args else keywords.get("module", Symbol(f"{name}()"))
+    wrapper = _WRAPPERS[name]
+    if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
+        known = isinstance(strategy, Public)
+        wrapper = Wrapper.NONE if not known else Wrapper.UNSHARDED if strategy.name.endswith("NO_SHARD") else wrapper
+    elif wrapper is Wrapper.SHARDED and isinstance(keywords, Incomplete):
+        wrapper = Wrapper.NONE  # a strategy may be among the rest
+    half = keywords.get("mixed_precision")
+    if isinstance(model, Symbol) and isinstance(half, Symbol) and half.ran in LOWER:
+        model = with_changes(model, ran=half.ran)
+    return _as(model, wrapper)
+
+
+def _as(model: Value, wrapper: Wrapper) -> Value:
+    """The same model, wrapped; one of a class of the program keeps its attributes."""
+    if isinstance(model, Instance):
+        return Instance(model.klass, model.attributes, model.text, model.pending, wrapper)
+    return with_changes(model, wrapper=wrapper) if isinstance(model, Symbol) else model
+
+
+def attribute(owner: Value, name: str) -> Value:
+    """An attribute of a wrapped model that says more than another; None if it is a plain one."""
+    if owner.wrapper is Wrapper.NONE:
+        return None
+    if name == "module":
+        inside = Wrapper.INSIDE if owner.wrapper in (Wrapper.DDP, Wrapper.INSIDE) else Wrapper.NONE
+        return _as(owner if isinstance(owner, Instance) else with_changes(owner, text=f"{owner.text}.module"), inside)
+    if isinstance(owner, Symbol):
+        kept = name in _OF_MODEL or (owner.wrapper is Wrapper.INSIDE and _COMPUTES(name))
+        return with_changes(owner, text=f"{text_of(owner)}.{name}", offset=0) if kept else None
+    return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in NO_FORWARD else None
+
+
+def switch(run: Run, owner: Value, name: str, value: Value) -> None:
+    """`model.require_backward_grad_sync = value`."""
+    if name == _SWITCH:
+        change = run.ranks.off.discard if truths.truth(run, value) else run.ranks.off.add
+        change(text_of(owner))
+
+
+def enter(run: Run, context: Value) -> None:
+    """Holds the gradients of a model back, if the context is its `no_sync`."""
+    if isinstance(context, NoSync):
+        run.ranks.held |= {context.model}
+
+
+def handed(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
+    """Notes that a wrapped model ran, or may run in code that is not seen; the module inside a wrapper only where the
+    call is known to return what is back-propagated: else a copy is made of it, or an average."""
+    carried = (run.path, at) in run.program.forwards
+    forward(run, func, [value for value in args if carried or _wrapper(run, value) is not Wrapper.INSIDE], at)
+
+
+def forward(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
+    """Notes that a wrapped model ran."""
+    if run.without_graph:
+        return
+    found = next((value for value in (func, *args) if _wrapper(run, value) is not Wrapper.NONE), None)
+    if found is None:
+        return
+    if run.ranks.spent:
+        run.ranks.forwards, run.ranks.spent = [], False
+    model = text_of(found).removesuffix(".forward")
+    run.ranks.forwards.append(Forward(model, _wrapper(run, found), _held(run, model), at, run.tick))
+
+
+def behind(run: Run, method: Method, args: list[Value], at: ir.Span) -> None:
+    """Notes that a model ran behind its wrapper, by a method that computes."""
+    model, node = method.instance, method.function.node
+    inside = isinstance(model, Instance) and model.wrapper is Wrapper.INSIDE
+    if inside and isinstance(node, ir.Function) and _COMPUTES(node.name):
+        forward(run, model, args, at)
+
+
+def _wrapper(run: Run, value: Value) -> Wrapper:
+    if not isinstance(value, (Symbol, Instance)):
+        return Wrapper.NONE
+    known = value.wrapper
+    holds = isinstance(value, Symbol) and "no_sync" in run.program.usage.get(value.name, ())
+    return Wrapper.SOME if known is Wrapper.NONE and holds else known
+
+
+def _held(run: Run, model: str) -> bool:
+    return model in run.ranks.held or model in run.ranks.off
+
+
+def backward(run: Run, at: ir.Span) -> dict[str, Any]:
+    """What a backward that happens now does on the other ranks, as parts of its event."""
+    if run.without_graph:  # one that is not reached
+        return {}
+    run.ranks.spent = True
+    every = [forward for forward in run.ranks.forwards if forward.tick == run.tick]
+    found = [forward for forward in every if forward.wrapper is not Wrapper.INSIDE]
+    if every and not found:
+        if "reduces" not in run.program.ranks and not _is_anothers(run, every[-1].model):
+            run.emit(Kind.BYPASS, every[-1].at)
+        return {"wrapper": Wrapper.INSIDE}
+    wrappers = {forward.wrapper for forward in found}
+    if len(wrappers) != 1:
+        return {}
+    syncs = {_sync(run, forward) for forward in found}
+    return {"wrapper": wrappers.pop(), "sync": syncs.pop() if len(syncs) == 1 else Sync.UNKNOWN}
+
+
+def _is_anothers(run: Run, model: str) -> bool:
+    """Whether all optimizers are known to hold the parameters of other models: this one is not trained."""
+    held = [found.models for found in run.optimizers.values() if found.algorithm is not None]
+    name = model.partition(".module")[0]
+    return (
+        bool(held) and all(held) and not any(one.partition(".module")[0] == name for models in held for one in models)
+    )
+
+
+def _sync(run: Run, forward: Forward) -> Sync:
+    """What becomes of the gradients of one forward, if they are back-propagated now."""
+    now = _held(run, forward.model)
+    if forward.held if forward.wrapper is Wrapper.DDP else now and (forward.held or forward.wrapper in _FSDP):
+        return Sync.UNKNOWN if _several_optimizers(run) or "reduces" in run.program.ranks else Sync.LOCAL
+    if forward.wrapper is Wrapper.SOME:
+        return Sync.UNKNOWN
+    if now:
+        return Sync.TOO_LATE
+    known = "defers" not in run.program.ranks and not run.ranks.held
+    return Sync.REDUCED if known else Sync.UNKNOWN
+
+
+def averaged(run: Run, loss: Loss) -> dict[str, str]:
+    """By which number of ranks a mean loss, and nothing else about it, was divided."""
+    if loss.weight is None or loss.summed or len(loss.factors) != 1 or run.hooked or "gathers" in run.program.ranks:
+        return {}
+    if loss.trail.of_all:
+        return {}
+    found = _WORLD.match(next(iter(loss.factors)))
+    summed = {"collected": "yes"} if loss.collected and "reduces" not in run.program.ranks else {}
+    return {"ranks": found["ranks"], **summed} if found else {}
+
+
+def speaks_of_all(name: str) -> bool:
+    """Whether a function says that what it gives is of all ranks, not of this one alone."""
+    return _ALL(name)
+
+
+_ALL = within(words.OF_ALL_RANKS)
+
+
+def collects(function: Value) -> bool:
+    """Whether a function is one of torch that sums a tensor up over the ranks, in place and without a graph."""
+    return isinstance(function, Public) and function.name in _COLLECTS
+
+
+def counted(run: Run, loss: Loss) -> dict[str, str]:
+    """By which number of tokens a sum of losses was divided, if it can only be this rank's own."""
+    if not loss.summed or len(loss.factors) != 1 or run.hooked or run.program.ranks & {"gathers", "collects"}:
+        return {}
+    factor = next(iter(loss.factors))
+    own = factor.startswith("1 / ") and _TOKENS.search(factor) and not _OF_ALL.search(factor)
+    return {"tokens": factor[4:]} if own else {}
+
+
+def _several_optimizers(run: Run) -> bool:
+    """Whether the gradients that are held back may be another optimizer's than the one that steps next."""
+    made = {event.site for event in run.events if event.kind is Kind.CREATE}
+    return len(made) + sum("#" not in key for key in run.optimizers) > 1
+
+
+def clipped(value: Value) -> Wrapper:
+    """What wraps the model whose parameters are clipped."""
+    if isinstance(value, (list, tuple)) and value:
+        return clipped(value[0])
+    return value.wrapper if isinstance(value, Parameters) else Wrapper.NONE

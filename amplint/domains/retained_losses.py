@@ -1,0 +1,130 @@
+"""Losses that are added up over micro-steps with their graphs."""
+
+from __future__ import annotations
+
+from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
+from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
+from amplint.state import known_numbers, mappings
+from amplint.state.records import Latest
+from amplint.state.run import Run
+from amplint.state.scopes import Scope
+from amplint.state.values import Instance, Loss, Symbol, Trail, Value
+
+
+def begun(run: Run, value: Value) -> Value:
+    """A value; a loss is one of the micro-step in which it is first met, whatever holds it later."""
+    if isinstance(value, Loss) and value.trail.born is None:
+        value.trail.born = run.born
+    return value
+
+
+def joined(run: Run, left: Loss, right: Loss) -> Trail:
+    """The trail of a sum: of losses of one micro-step the first one's, of several a trail of its own."""
+    for loss in (left, right):
+        begun(run, loss)
+    first = left.trail
+    first.reach |= right.trail.reach
+    terms = tuple(dict.fromkeys((*_parts(first), *(_parts(right.trail) if right.attached else ()))))
+    if len({trail.born for trail in terms}) == 1:
+        first.terms = terms[1:]
+        return first
+    return with_changes(first, passed=False, terms=tuple(terms))
+
+
+def _parts(trail: Trail) -> tuple[Trail, ...]:
+    return (trail, *trail.terms)
+
+
+def kept(run: Run, target: ir.Expr, before: Value, value: Value, at: ir.Span) -> None:
+    """Tells of a name to which a loss was added, if it now holds losses of earlier micro-steps that were
+    back-propagated. `before`: what it held; a number that was added brings no graph, and a sum without it is a new one.
+    """
+    if run.without_graph or run.in_operator:
+        return
+    changed = isinstance(before, Instance) and before is value  # which does not tell what it held
+    earlier = [] if changed else mappings.held(before)
+    known = {id(part) for one in earlier if isinstance(one, Loss) for part in _parts(one.trail)}
+    for one in mappings.held(value):
+        if isinstance(one, Loss) and one.attached and any(id(part) not in known for part in one.trail.terms):
+            if changed or not known.isdisjoint(id(part) for part in _parts(one.trail)):
+                _kept(run, target, one, at)
+
+
+def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:
+    held = sum(trail.passed and _earlier(run, trail) for trail in value.trail.terms)
+    if not held:
+        return
+    value.trail.kept |= {at}
+    _tell(run, target, held, at)
+
+
+def _earlier(run: Run, trail: Trail) -> bool:
+    """Whether a loss is of another micro-step than the present one."""
+    return trail.born is None or trail.born[0] not in (run.tick, -1)
+
+
+def _tell(run: Run, target: ir.Expr, held: int, at: ir.Span, empties: bool = False) -> None:
+    bounded = {"bounded": "yes"} if empties or _bounded(run, target) else {}
+    detail = {"held": str(held), "name": spelled(target), **bounded}
+    if run.kept.setdefault(str(at), run.passed[1]) == run.passed[1]:
+        detail["within"] = "yes"  # no update so far since it first kept one
+    run.emit(Kind.KEEP, at, total=str(at), detail=detail)
+
+
+def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
+    """Tells of a list that was appended to, if it now holds losses of earlier micro-steps that were back-propagated.
+
+    A queue of limited length lets go of the first ones.
+    """
+    values = run.evaluate(scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
+    items = values if isinstance(values, list) and not isinstance(values, Latest) else []
+    losses = [one for one in items if isinstance(one, Loss) and one.attached]
+    held = sum(any(part.passed and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses)
+    if held and not run.without_graph:
+        _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
+
+
+_EMPTIES = frozenset({"clear", "pop", "popleft", "remove"})
+
+
+def _last(target: ir.Expr) -> str:
+    """The last part of a name."""
+    return _last(target.owner) if isinstance(target, ir.Item) else getattr(target, "name", "")
+
+
+def _bounded(run: Run, target: ir.Expr) -> bool:
+    """Whether a total begins anew in the loop over the batches, or over the windows; of an attribute nobody knows."""
+    while isinstance(target, ir.Item):
+        target = target.owner
+    inside = run.loops[-1:] if run.loops and run.loops[-1].steps else run.loops[-2:]
+    return not isinstance(target, ir.Name) or any(target.name in shape.anew for shape in inside)
+
+
+def added(run: Run, loss: Loss) -> dict[str, str]:
+    """Of how many micro-steps a loss is the sum that is back-propagated at once, and over which window."""
+    births = {part.born for part in _parts(loss.trail)}
+    gate = run.gates[-1].length if run.gates else None
+    ticks = {born[0] for born in births if born is not None}
+    over = run.added_over if len(ticks) == 1 else gate
+    if len(births) < 2 or not over or known_numbers.window_of(run, Symbol(over)) is None:
+        return {}
+    return {"added": str(len(births)), "added_over": over}
+
+
+def summed(loss: Loss) -> Loss:
+    """A loss that is back-propagated, with the weight of all the micro-steps whose losses it is the sum of."""
+    parts = _parts(loss.trail)
+    births = len({part.born for part in parts})
+    if births < 2 or loss.weight is None:
+        return loss
+    return with_changes(loss, weight=None if any(part.passed for part in parts) else loss.weight * births)
+
+
+def spent(run: Run, trail: Trail, at: ir.Span) -> None:
+    """Tells of a backward of losses, and of totals that need their graphs for it."""
+    for part in _parts(trail):
+        part.passed = True
+    for place in sorted(trail.kept):
+        run.emit(Kind.SPEND, at, total=str(place))

@@ -1,0 +1,285 @@
+"""What a scheduler's horizon counts: micro-batches, updates, epochs, or something that is not known.
+
+A number says it by what it was computed from (`len(loader) // accum_steps`), by its name (`num_epochs`), or by what
+the program does with it: what bounds a loop counts the turns of that loop.
+"""
+
+from __future__ import annotations
+
+import re
+
+from amplint.dialects import DIALECTS
+from amplint.dialects.schedules import OF_FUNCTIONS, SLOW, Schedule
+from amplint.domains import schedule_meanings, units
+from amplint.domains.schedule_meanings import LENGTH, NUMBERS
+from amplint.flow import program as ir
+from amplint.protocol.cadence import (
+    ALONE,
+    AMISS,
+    EPOCHS,
+    HOLDS,
+    MICRO_BATCHES,
+    NO_CHANCE,
+    OF_ALL_RANKS,
+    PER_PROCESS,
+    REPEATED,
+    SHARED_AGAIN,
+    UNITS,
+    UPDATES,
+    WARM_UP,
+    WHOLE_ONLY,
+)
+from amplint.protocol.events import Kind
+from amplint.state import roles
+from amplint.state.counting import names_epochs, names_window, tags_of
+from amplint.state.known_numbers import number
+from amplint.state.run import Run
+from amplint.state.values import Loss, Optimizer, Public, Scheduler, Stream, Symbol, Value, text_of
+
+_SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
+_PER_WINDOW = re.compile(r"(?i)accum|update|optim")
+OF_BATCHES = "the loader's batches"
+"""By this text goes what one turn of a loop over a loader counts."""
+
+
+def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dict[str, Value]) -> None:
+    """What the constructor of a public schedule makes of a scheduler."""
+    schedule, short = _SCHEDULES.get(name, Schedule()), name.rpartition(".")[2]
+    handed = _argument(args, keywords, "optimizer", schedule.optimizer)
+    if isinstance(handed, Symbol):
+        handed = roles.play(run, handed, "optimizer")
+    made.parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
+    made.optimizer = handed if isinstance(handed, Optimizer) else next((part.optimizer for part in made.parts), None)
+    made.said |= {"schedule": short, **_meant(schedule, args, keywords)}
+    if schedule.first is not None and schedule.holds(_argument(args, keywords, *schedule.first)):
+        made.said[HOLDS] = "yes"
+    factors = _argument(args, keywords, "lr_lambda", 1) if short in OF_FUNCTIONS else None
+    made.factors = tuple(factors) if isinstance(factors, (list, tuple)) else (factors,)
+    for argument, position in schedule.horizons.items():
+        value = _argument(args, keywords, argument, position)
+        if value is not None and "unit" not in made.said:
+            _count(run, argument, value, made.said)
+            if schedule.ends and WHOLE_ONLY in tags_of(value):
+                made.said[AMISS] = WHOLE_ONLY
+    if schedule.warm is not None:
+        _warm(run, schedule.warm[0], _argument(args, keywords, *schedule.warm), made.said)
+
+
+def created(run: Run, made: Scheduler, at: ir.Span) -> None:
+    """A scheduler has been made at a place."""
+    if not run.handed:
+        run.early.append(made.said)
+    run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=made.said)
+
+
+def prepared(run: Run, made: Scheduler) -> None:
+    """Notes that a scheduler steps, if a framework does that at times of its own, and whether once for each process."""
+    if run.in_library and "as_called" not in run.remarks:
+        run.prepared.append(made.said)
+        made.said |= {REPEATED: "yes"} if "repeated" in run.remarks else {}
+
+
+_ANY = frozenset({"LRScheduler", "_LRScheduler"})
+_CLASSES = frozenset(name.rpartition(".")[2] for name in _SCHEDULES) | _ANY
+
+
+def is_one_of(value: Value, classes: tuple[Value, ...]) -> bool | None:
+    """Whether a schedule is of one of some public classes, None where that is not known or others are asked for."""
+    made = value.said.get("schedule") if isinstance(value, Scheduler) else None
+    asked = {one.name.rpartition(".")[2] if isinstance(one, Public) else "" for one in classes}
+    if made not in _CLASSES or not asked <= _CLASSES or (made == "ReduceLROnPlateau" and asked & _ANY):
+        return None  # which derives from the others since torch 2.2 alone
+    return made in asked or not asked.isdisjoint(_ANY)
+
+
+def counted(run: Run, argument: str, value: Value) -> dict[str, str]:
+    """What one number counts that enters a schedule: in part perhaps not before the run is over."""
+    detail: dict[str, str] = {}
+    _count(run, argument, value, detail)
+    return detail
+
+
+def _argument(args: list[Value], keywords: dict[str, Value], name: str, position: int | None) -> Value:
+    if name in keywords or position is None:
+        return keywords.get(name)
+    return args[position] if position < len(args) else None
+
+
+def _parts(value: Value) -> tuple[Scheduler, ...]:
+    found = value if isinstance(value, (list, tuple)) else ()
+    return tuple(part for part in found if isinstance(part, Scheduler))
+
+
+def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
+    """What kind of step a schedule is meant for, where its numbers leave no doubt."""
+    numbers: Value = ()
+    if schedule.epochs is not None:
+        value = _argument(args, keywords, schedule.epochs.name, schedule.epochs.position)
+        value = schedule.epochs.default if value is None else value
+        numbers = value if isinstance(value, (list, tuple)) else [value]
+        if numbers and all("epochs" in tags_of(one) for one in numbers):
+            return {"meant": EPOCHS}
+        if any(tags_of(one) for one in numbers):
+            return {}  # it says itself what it counts: batches, or windows, or parts of them
+        if schedule.epochs.factor is not None and _is_slow(_argument(args, keywords, "gamma", schedule.epochs.factor)):
+            return {}
+    meant = schedule.meant(numbers)
+    return {"meant": meant, NUMBERS: " ".join(map(text_of, numbers))} if meant is not None else {}
+
+
+def _is_slow(factor: Value) -> bool:
+    """Whether a decay by a factor takes next to nothing away each time."""
+    return isinstance(factor, (int, float)) and SLOW < factor < 1
+
+
+def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None:
+    """Notes what a horizon counts, as far as it is known when the scheduler is made; the rest is settled at the end."""
+    tags = tags_of(value)
+    detail["argument"] = argument
+    if "shrunk" in tags:
+        detail["shrunk"] = next(iter(run.batch_sizes)) if len(run.batch_sizes) == 1 else "the batch size"
+    if SHARED_AGAIN in tags or ("batches" in tags and OF_ALL_RANKS in tags):
+        detail[AMISS] = SHARED_AGAIN if SHARED_AGAIN in tags else OF_ALL_RANKS
+    if "divided" in tags and tags & {"batches", "samples"}:
+        detail["unit"] = UPDATES
+        detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}
+    elif tags & {"batches", "samples", "multiplied"}:
+        detail["unit"] = MICRO_BATCHES
+        if text := max(map(schedule_meanings.length_of, tags)):
+            detail[LENGTH] = text
+        if "batches" in tags and not tags & {"parts", "multiplied", SHARED_AGAIN}:
+            run.unsettled.append((OF_BATCHES, detail))
+        if tags == {"multiplied"} and isinstance(value, Symbol):
+            _multiplied(run, value, detail)
+    elif tags == {"epochs"}:
+        detail |= {"unit": EPOCHS, "exact": "yes"}
+        run.unsettled.append((bound_text(value), detail))
+    elif isinstance(value, Symbol) and _PER_WINDOW.search(value.name):
+        detail["unit"] = UPDATES
+    elif isinstance(value, (Symbol, int)):
+        run.unsettled.append((bound_text(value), detail))
+
+
+def _warm(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None:
+    """Notes what a warm-up counts, where what it was computed from leaves no doubt."""
+    tags = tags_of(value)
+    if tags and not tags & {"parts", "multiplied", "samples", "shrunk", SHARED_AGAIN}:
+        run.warm.append((counted(run, argument, value), detail))
+
+
+def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
+    """Notes what a horizon is a multiple of, if besides that it is but that many windows, perhaps for each process."""
+    factors = value.text.split(" * ")
+    rest = [one for one in factors if not (names_window(one) or units.PROCESSES.search(one))]
+    if len(rest) == 1 and rest[0].replace(".", "").isidentifier():
+        processes = any(units.PROCESSES.search(one) for one in factors)
+        run.multiplied.append((rest[0], processes, detail))
+
+
+UNTOLD = "a total of which nobody can tell what it counts"
+"""Stands for the unit of a schedule of the program's own that is over after some number."""
+
+WAITS = "accelerate 0.16"
+"""Since when a prepared scheduler waits for the boundary of a window: `scheduler.py` of 0.15 and of 0.16, `step`."""
+
+
+def bound_text(value: Value) -> str:
+    """What a bound goes by: its text, of a number the number."""
+    return str(int(value)) if isinstance(value, int) else text_of(value)
+
+
+def settle(run: Run) -> None:
+    """Says what the horizons count of which the run has shown it."""
+    schedule_meanings.settle(run)
+    told: list[dict[str, str]] = []
+    for text, detail in run.unsettled:
+        unit = _shown(run, text)
+        told += [detail] if unit == UPDATES and text != OF_BATCHES else []
+        if unit is not None and (text == OF_BATCHES or unit != detail.get("unit")):
+            detail["unit"] = unit
+            if text.isdecimal() and int(text) < NO_CHANCE:
+                detail.pop("exact", None)
+            else:
+                detail["exact"] = "yes"
+    for totals, said in run.composed:
+        units = {total["unit"] for total in totals if "unit" in total}
+        if len(units) == 1 and all(total.get("unit") in units for total in totals):
+            said |= totals[0]
+        else:
+            said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
+    for detail in run.prepared:
+        if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
+            detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
+        else:
+            if REPEATED in detail and any(detail is one for one in told):
+                detail[AMISS] = PER_PROCESS
+            detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
+    schedule_meanings.unsettle(run)
+    for warm, detail in run.warm:
+        prepared = any(detail is one for one in run.prepared)
+        if "exact" in warm and (not prepared or warm["unit"] == EPOCHS):
+            detail[WARM_UP] = warm["unit"]
+    for text, processes, detail in run.multiplied:
+        prepared = any(detail is one for one in run.prepared)
+        if _counted(run, text) == {UPDATES}:
+            detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
+            detail |= {ALONE: "yes"} if REPEATED in detail and not processes else {}
+
+
+def _shown(run: Run, text: str) -> str | None:
+    """What the loops of the run show that a number counts: the turns of one that it bounds, over all epochs perhaps."""
+    shown, factors = _counted(run, text), text.split(" * ")
+    if not shown and len(factors) > 1:
+        every = [_counted(run, one) or {EPOCHS if names_epochs(one) else UNTOLD} for one in factors]
+        shown = set[str]().union(*every) - {EPOCHS}
+    return next(iter(shown)) if len(shown) == 1 and shown <= set(UNITS) else None
+
+
+def _counted(run: Run, text: str) -> set[str]:
+    return run.turns.get(text, set()) | _compared(run, text)
+
+
+def _compared(run: Run, text: str) -> set[str]:
+    """What the counter counts that a symbol is compared with, if it runs along with one thing only."""
+    seen = run.compared.get(text, [])
+    found = set()
+    for place, unit in ((1, MICRO_BATCHES), (2, UPDATES)):
+        if len({row[place] for row in seen}) > 2 and len({row[0] - row[place] for row in seen}) == 1:
+            found.add(unit)
+    return found
+
+
+def compare(run: Run, left: Value, right: Value) -> None:
+    """Notes that a counter is compared with a symbol."""
+    counter, bound = (left, right) if isinstance(right, Symbol) else (right, left)
+    value = number(run, counter)
+    schedule_meanings.compare(run, left, right)
+    if isinstance(bound, Symbol) and isinstance(value, int):
+        micro, updates, _ = run.passed
+        run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))
+
+
+_BATCHES = frozenset({"batches", "parts", "divided", "multiplied", "shrunk"})
+"""What a number of a loader's batches may be besides."""
+
+
+def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
+    """Notes what has passed in one turn of a loop: over a range by its bound, over a loader by its batches."""
+    ones = [unit for unit, now, then in zip(UNITS, run.passed, before, strict=True) if now - then == 1]
+    if run.passed[0] == before[0]:
+        return  # nothing was back-propagated: a batch that was passed over
+    unit = ones[0] if ones else "several"
+    bound = stream.bound if stream.bound is not None else stream.length
+    if bound is not None:
+        run.turns.setdefault(bound_text(bound), set()).add(unit)
+    if stream.batches or tags_of(stream.length) & _BATCHES == {"batches"}:
+        run.turns.setdefault(OF_BATCHES, set()).add(unit)
+
+
+def of_the_batch(run: Run, args: list[Value]) -> bool:
+    """Whether a scheduler is handed the loss of one of a loader's batches: a metric, which `ReduceLROnPlateau` alone
+    takes."""
+    of_batch = any(
+        isinstance(value, Loss) or (isinstance(value, Symbol) and value.text == "loss.item()") for value in args
+    )
+    return of_batch and run.in_batches > 0 and OF_BATCHES in run.turns

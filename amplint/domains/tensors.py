@@ -1,0 +1,54 @@
+"""What the methods of a tensor return that is not known, but of which it is known that it is a tensor."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from amplint.domains import precision
+from amplint.protocol.values import with_changes
+from amplint.state.run import Run
+from amplint.state.values import Loss, Origin, Symbol, Value
+
+_OF_ANY = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
+_ELEMENTWISE = frozenset(
+    """pow square abs exp log log1p sqrt clamp clamp_min clamp_max sigmoid tanh relu neg sub double bfloat16 view
+    reshape flatten unsqueeze contiguous permute transpose""".split()
+)
+METHODS = _OF_ANY | _ELEMENTWISE
+
+NUMBER_TAG = frozenset({"number"})
+"""Of a value that came out of a loss and has no graph."""
+
+
+def call(run: Run, symbol: Symbol, method: str, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """What a method of a tensor returns; None if it is none of those known, or called on something else.
+
+    What a model returned remains that, whatever is computed of its elements, and however they are arranged.
+    """
+    if method in _OF_ANY and (symbol.origin is Origin.DATA or symbol.forward):
+        return symbol if method == "sum" and partly(args, keywords) else _reduced(run, symbol, method)
+    if method in _ELEMENTWISE and symbol.forward:
+        return with_changes(symbol, text=f"{symbol.text}.{method}(...)")
+    return None
+
+
+def partly(args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Whether a sum is one over some dimensions of a tensor, by the arguments of its method."""
+    return bool(args) or not keywords.keys().isdisjoint({"dim", "axis"})
+
+
+def sum_of(run: Run, values: list[Value]) -> Loss:
+    """The sum of a tensor that is computed now."""
+    trail = precision.trail_of(run, values)
+    trail.born = run.born
+    return Loss(Fraction(1), trail=trail, summed=True)
+
+
+def _reduced(run: Run, symbol: Symbol, method: str) -> Value:
+    if method == "mean":
+        return Loss(Fraction(1), trail=precision.trail_of(run, [symbol]))
+    if method == "sum":
+        return sum_of(run, [symbol])
+    if method in ("item", "detach"):
+        return Symbol(f"{symbol.text}.{method}()", Origin.DATA, tags=NUMBER_TAG)
+    return symbol

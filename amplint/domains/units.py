@@ -1,0 +1,71 @@
+"""What the result of an operation on numbers counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from amplint.domains import schedule_meanings
+from amplint.protocol.cadence import OF_ALL_RANKS, SHARED_AGAIN, WHOLE_ONLY
+from amplint.state.counting import names_epochs, tags_of
+from amplint.state.run import Run
+from amplint.state.values import Symbol, Value, text_of
+
+PROCESSES = re.compile(r"(?i)(num_processes|world_?size)(\(\))?$")
+"""How people call the number of processes. A prepared scheduler steps so many times at every update (accelerate 1.15,
+`scheduler.py`, `step`)."""
+
+OF_A_RANK = "a share of the ranks"
+"""The tag of what a rank is handed alone: a `DistributedSampler`, and the batches of a loader that has one."""
+
+WITH_A_REST = "with a rest"
+"""The tag of the length of a data set of which a loader hands out what does not fill a batch, too."""
+
+EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
+"""What is true of a number as it is, and of none that is a little more or less."""
+
+
+def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]) -> frozenset[str]:
+    """What the result of an operation counts. `windows`: which of both is the length of a window."""
+    found = (tags_of(left) | tags_of(right)) - {"window"}
+    if found & EXACT and not _keeps(run, op, left, right, windows):
+        found -= EXACT
+    if op in ("*", "/", "//") and not _is_share(op, left, right):
+        found -= {"epochs"}  # so many of them: no number of epochs any more
+    if op in ("/", "//"):
+        by_size = _is_size(run, right) and not windows[1]
+        if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
+            found |= {WHOLE_ONLY} if op == "//" and WITH_A_REST in found else set()
+            held = {tag for tag in found if not schedule_meanings.length_of(tag)} - {"samples", WITH_A_REST}
+            return frozenset(held | {"batches"})  # what is not known to be a loader holds samples, then
+        found |= {"shrunk"} if by_size and "loaded" in found else set()
+        if OF_A_RANK in found and PROCESSES.search(text_of(right)):
+            return found | {SHARED_AGAIN}
+        found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
+    if op == "*" and any(windows):
+        found = found - {"divided"} if "divided" in found else found | {"multiplied"}
+    if op == "*" and any(isinstance(value, (Fraction, float)) and not tags_of(value) for value in (left, right)):
+        found |= {"parts"}
+    return found if found - {"divided", "parts"} or any(windows) else frozenset()
+
+
+def _is_size(run: Run, value: Value) -> bool:
+    """Whether a number is how many samples a loader puts into a batch."""
+    return text_of(value) in run.batch_sizes
+
+
+def _is_share(op: str, left: Value, right: Value) -> bool:
+    """Whether a number is but a share of another one, by a literal."""
+    if op == "*":
+        return any(isinstance(value, (Fraction, float)) and not tags_of(value) for value in (left, right))
+    return type(right) is int
+
+
+def _keeps(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]) -> bool:
+    """Whether a number of samples or batches is what it was but for the batch, the window and the epochs."""
+    if op in ("/", "//"):
+        return not tags_of(right) and (_is_size(run, right) or windows[1])
+    other = left if tags_of(right) & EXACT else right
+    epochs = "epochs" in tags_of(other) or (isinstance(other, Symbol) and names_epochs(other.text))
+    return op == "*" and (epochs or type(other) is int)

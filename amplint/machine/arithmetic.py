@@ -1,0 +1,263 @@
+"""Arithmetic and comparisons on values of the model."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from amplint.domains import loss_arithmetic, penalties, provenance, units
+from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
+from amplint.state import known_numbers
+from amplint.state.counting import tags_of
+from amplint.state.counts import Count, Length, Quotient, Remainder
+from amplint.state.model import WINDOW
+from amplint.state.operations import COMPARISONS, OPERATIONS
+from amplint.state.run import Run
+from amplint.state.values import (
+    NUMBER,
+    SET,
+    Condition,
+    Gated,
+    Instance,
+    Loss,
+    Origin,
+    Public,
+    Symbol,
+    Trail,
+    Value,
+    last_part,
+    text_of,
+)
+
+
+def running(run: Run, counter: Symbol) -> Value:
+    """A counter that nobody set runs with the batches; from where is not known if something was added to it."""
+    if counter.origin is Origin.DATA or counter.tags & SET:
+        return counter
+    return Count(run.tick + counter.offset, known_numbers.ASSUMED) if counter.offset else run.tick
+
+
+def asked(value: Value) -> Value:
+    """What a value is as a test: of a remainder, whether its window still has micro-steps to come."""
+    if not isinstance(value, Remainder):
+        return value
+    return Gated(bool(value), value.length, None, value.restarts, value.assumed, value.counter)
+
+
+def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
+    """`left op right`."""
+    left, right = (_as_loss(node.op, as_symbol(value)) for value in (left, right))
+    if isinstance(left, Loss) or isinstance(right, Loss):
+        return loss_arithmetic.with_loss(run, node, left, right)
+    if node.op == "%" and node.gates:
+        found = _remainder(run, left, right, node)
+        if found is not None:
+            return found
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and node.op == "+":
+        return [*left, *right] if isinstance(left, list) else (*left, *right)
+    first, second = known_numbers.number(run, left), known_numbers.number(run, right)
+    if (again := _repeated(node.op, left, second)) is not None:
+        return again
+    if first is not None and second is not None:
+        return _exact(run, node.op, first, second, left, right)
+    if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
+        return Symbol(repr(left))
+    return _symbolic(run, node, left, right)
+
+
+def as_symbol(value: Value) -> Value:
+    """A public name that is computed with is a number that is set elsewhere."""
+    return Symbol(value.name.rpartition(".")[2]) if isinstance(value, Public) else value
+
+
+def _as_loss(op: str, value: Value) -> Value:
+    """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
+    scaled = op in ("*", "/") and isinstance(value, Symbol) and value.forward
+    return Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=True) if scaled else value
+
+
+def _repeated(op: str, left: Value, right: Value) -> Value | None:
+    """A list times a number, None when it is not that."""
+    if op != "*" or not isinstance(left, list) or not isinstance(right, int):
+        return None
+    return left * min(right, 256)
+
+
+def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:
+    try:
+        result = Fraction(first) / Fraction(second) if op == "/" else OPERATIONS[op](first, second)
+    except (ArithmeticError, KeyError, TypeError, ValueError):
+        return Symbol(f"{text_of(left)} {op} {text_of(right)}")
+    if isinstance(result, Fraction) and result.denominator == 1:
+        result = int(result)
+    if isinstance(result, float):
+        return Fraction(str(result))
+    if type(result) is int and result in run.model.literals:
+        return run.model.sized(result)
+    tags = _tags(run, op, left, right)
+    return result if not tags else Count(result, tags) if isinstance(result, int) else Quotient(result, tags)
+
+
+def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
+    windows = ["window" in tags_of(value) or known_numbers.window_of(run, value) is not None for value in (left, right)]
+    return units.of_result(run, op, left, right, windows)
+
+
+def named_text(value: Value, node: ir.Expr) -> str:
+    """The text of an operand: a number that is not a literal goes by its name, for it may be another one next time."""
+    changing = isinstance(value, NUMBER) and not isinstance(node, ir.Const)
+    return spelled(node) if changing else text_of(value)
+
+
+def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
+    """An operation of which only the text, the origin and what it counts are known."""
+    op = node.op
+    symbols = [value for value in (left, right) if isinstance(value, Symbol)]
+    if op in ("+", "-") and isinstance(left, Symbol) and type(right) in (int, Length):
+        shift = right if op == "+" else -right
+        return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags - units.EXACT, reach=left.reach)
+    origins = {symbol.origin for symbol in symbols}
+    origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
+    if op == "%" and run.in_batches and isinstance(left, NUMBER) and not isinstance(node.left, ir.Const):
+        origin = Origin.DATA  # a counter runs on: what it leaves is another number next time
+    text = f"{named_text(left, node.left)} {op} {named_text(right, node.right)}"
+    governed = any(symbol.governed for symbol in symbols)
+    return Symbol(
+        text,
+        origin,
+        governed=governed,
+        tags=_tags(run, op, left, right),
+        forward=any(s.forward for s in symbols),
+        reach=penalties.divided(op, provenance.of(symbols), left, right),
+    )
+
+
+def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainder | None:
+    """`counter % window`, where either may be a symbol that nobody set; nothing counts yet before the first loop."""
+    if isinstance(left, Length) or (isinstance(left, Symbol) and not (run.loops or run.in_batches)):
+        return None  # a window that is shared out, over the processes perhaps, is no counter
+    if isinstance(right, Symbol) and right.origin is not Origin.DATA and known_numbers.window_of(run, right) is None:
+        run.model.learn_window(text_of(right))
+    length = known_numbers.window_of(run, right) or (right if isinstance(right, int) else None)
+    if length is None or length <= 0:
+        return None
+    run.model.learn_length(int(length))
+    length = run.model.sized(length)
+    if not isinstance(node.right, ir.Const):
+        run.model.moduli.add(spelled(node.right))
+    if isinstance(left, Symbol):
+        run.model.learn_counter(left.text)
+    counter = known_numbers.number(run, left)
+    if not isinstance(counter, int) or length > run.model.batches:
+        return None
+    name = length.name if isinstance(length, Length) else spelled(node.right) if tags_of(length) else str(int(length))
+    restarts = "index" in tags_of(left) and "batches" not in tags_of(left)  # an index plus whole epochs runs on
+    assumed = "assumed" in tags_of(counter) or _varies(run, name)
+    return Remainder(counter % length, name, restarts, assumed, spelled(node.left))
+
+
+def _varies(run: Run, name: str) -> bool:
+    """Whether a window's length changes while the batches go by: then nobody knows how long the first one is."""
+    return last_part(name) in run.program.varying
+
+
+def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
+    """`left op right`: a truth, or a condition to be decided when somebody asks."""
+    if isinstance(left, Remainder) or isinstance(right, Remainder):
+        return _against_remainder(run, node, left, right)
+    if node.op in ("in", "not in"):
+        return _membership(run, node, left, right)
+    first, second = known_numbers.number(run, left), known_numbers.number(run, right)
+    if first is None and second is not None and node.gates and _may_be_a_window(left):
+        run.model.learn_window(text_of(left))
+    if second is None and first is not None and node.gates and _may_be_a_window(right):
+        run.model.learn_window(text_of(right))
+    if first is not None and second is not None and node.op in COMPARISONS:
+        if node.gates and isinstance(node.right, ir.Const) and isinstance(second, int):
+            run.model.learn_length(second)  # a counter runs up to it
+        answer = COMPARISONS[node.op](first, second)
+        length = next(
+            (value.name for value in (left, right, *_lengths(run, left, right)) if isinstance(value, Length)), None
+        )
+        return Gated(answer, length, assumed=_varies(run, length or "")) if node.gates else answer
+    return _unknown(node, left, right)
+
+
+def _may_be_a_window(value: Value) -> bool:
+    """Whether a number that is compared with a counter may be the length of a window: it is set before the loop."""
+    return isinstance(value, Symbol) and value.origin is not Origin.OPAQUE and not value.tags & SET
+
+
+def _lengths(run: Run, *values: Value) -> list[Length]:
+    return [found for value in values if (found := known_numbers.window_of(run, value)) is not None]
+
+
+def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
+    remainder, other = (left, right) if isinstance(left, Remainder) else (right, left)
+    value = known_numbers.number(run, other)
+    if value is None or node.op not in COMPARISONS:
+        return _unknown(node, left, right)
+    if type(other) is int and remainder.length.isdecimal() and int(remainder.length) in run.model.literals:
+        value = _place(other, int(remainder.length))
+    compared = COMPARISONS[node.op]
+    answer = compared(int(remainder), value) if left is remainder else compared(value, int(remainder))
+    return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed, remainder.counter)
+
+
+def _place(written: int, length: int) -> int:
+    """A place in a window that is too long to be played as the one that the model has: those at its end stay there."""
+    return WINDOW - (length - written) if length - written < WINDOW else min(written, WINDOW - 1)
+
+
+_PLAIN = (str, bool, type(None), Public, tuple)
+
+
+def _unknown(node: ir.Compare, left: Value, right: Value) -> Value:
+    """A comparison in which a symbol takes part; of two things that are known, the answer."""
+    kinds = (Symbol, Condition)
+    if isinstance(left, Instance) and left.doubted and right is None:
+        left = Symbol(left.doubted, Origin.OPAQUE)
+    if isinstance(left, kinds) or isinstance(right, kinds):
+        return Condition(node.op, (left, right), _texts(node, left, right))
+    if node.op in ("is", "==") and (left is None or right is None):
+        return left is right
+    if node.op in ("is not", "!=") and (left is None or right is None):
+        return left is not right
+    left, right = _another(left, right), _another(right, left)
+    if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and node.op in ("==", "!=", "is", "is not"):
+        return (left == right) is (node.op in ("==", "is"))
+    return Condition(node.op, (left, right), _texts(node, left, right))
+
+
+def _another(value: Value, other: Value) -> Value:
+    """A public name as a setting that is not known, unless it is compared with another one of the same owner."""
+    if not isinstance(value, Public) or not isinstance(other, (str, Public, *NUMBER)):
+        return value
+    apart = not isinstance(other, Public) or value.name.rpartition(".")[0] != other.name.rpartition(".")[0]
+    return Symbol(value.name.lstrip(".")) if apart and not value.name.startswith("torch.") else value
+
+
+def _texts(node: ir.Compare, left: Value, right: Value) -> tuple[str, ...]:
+    return named_text(left, node.left), named_text(right, node.right)
+
+
+def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
+    """`left in right`, for a display as one equality per element; of two texts, the answer."""
+    if isinstance(left, str) and isinstance(right, str):
+        return (left in right) is (node.op == "in")
+    if isinstance(right, dict):
+        right = list(right)
+    if isinstance(right, (list, tuple)) and all(isinstance(item, (*_PLAIN, *NUMBER)) for item in right):
+        if left is None or isinstance(left, (str, *NUMBER)):
+            return (left in right) is (node.op == "in")
+        either = Condition("or", tuple(Condition("==", (left, item)) for item in right))
+        return either if node.op == "in" else Condition("not", (either,))
+    if (
+        run.in_batches
+        and isinstance(left, NUMBER)
+        and isinstance(right, Symbol)
+        and not isinstance(node.left, ir.Const)
+    ):
+        found = Symbol(f"{text_of(left)} in {right.text}", Origin.OPAQUE)  # a counter: another number next time
+        return found if node.op == "in" else Condition("not", (found,))
+    return Condition(node.op, (left, right), _texts(node, left, right))

@@ -1,0 +1,310 @@
+"""Reading and writing attributes: of objects of the program, of torch's objects, of symbols."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from amplint.dialects import GOVERNS
+from amplint.domains import provenance, ranks, told_windows
+from amplint.domains.ignored import OF_LABELS
+from amplint.flow import program as ir
+from amplint.machine import libraries, neighbours, places
+from amplint.protocol.events import Kind
+from amplint.state import mappings, records
+from amplint.state.class_members import MISSING, in_bases, in_class
+from amplint.state.run import Run
+from amplint.state.scopes import Scope
+from amplint.state.truths import resolve
+from amplint.state.values import (
+    NUMBER,
+    Bound,
+    Class,
+    Function,
+    Gradient,
+    Incomplete,
+    Instance,
+    Loss,
+    Method,
+    Optimizer,
+    Origin,
+    Parameters,
+    Public,
+    Scaler,
+    Scheduler,
+    Super,
+    Symbol,
+    Trail,
+    Value,
+    text_of,
+)
+
+_FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to anything else
+
+
+def read(run: Run, owner: Value, name: str) -> Value:
+    """`owner.name`."""
+    if name == "_per_optimizer_states":
+        run.emit(Kind.OPAQUE, ir.NOWHERE)  # the program goes by the scaler's own books
+    if type(owner) is Symbol and name == "__dict__":
+        return owner
+    if type(owner) is Symbol:
+        adopted = libraries.adopt(run, owner)
+        if adopted is not None:
+            return _of_instance(run, adopted, name)
+        returned = part_of_output(run, owner, name)
+        return returned if returned is not None else _of_symbol(owner, name)
+    owner = resolve(run, owner)
+    if name == "__dict__" and isinstance(owner, Instance):
+        return owner.attributes
+    if isinstance(owner, Instance):
+        return _of_instance(run, owner, name)
+    if (put := places.held(run, owner, name)) is not None:
+        return put
+    if isinstance(owner, Super):
+        found = in_bases(owner.klass, name)
+        return _bound(run, owner.instance, found) if found is not MISSING else _of_torch_s(owner.instance, name)
+    if isinstance(owner, Class):
+        found = in_class(owner, name)
+        return found if found is not MISSING else Symbol(f"{owner.node.name}.{name}")
+    if isinstance(owner, Public):
+        known = libraries.find(run, f"{owner.name}.{name}")
+        found = known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
+        return Public(found.name, member=True) if isinstance(found, Public) else found
+    if name == "grad" and isinstance(owner, Parameters):
+        return Gradient(owner.model)
+    if isinstance(owner, Gradient) and name in ("data", "grad"):
+        return owner
+    if isinstance(owner, Loss) and name in ("data",):
+        return Symbol("loss", Origin.DATA, tags=frozenset({"number"}))
+    if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
+        return Bound(owner, name)
+    if owner is None:  # it cannot be, so it is something that could not be followed
+        owner = Symbol("None", Origin.OPAQUE)
+    return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
+
+
+def _of_torch_s(instance: Value, name: str) -> Value:
+    """A method of the class of torch's, or of a class that is not seen, from which an object's class derives."""
+    scheduler = instance.inherits if isinstance(instance, Instance) else None
+    if scheduler is None:
+        return Bound(Symbol("super()"), name)
+    return Bound(scheduler, OVERRIDDEN if name == "step" else name)
+
+
+OVERRIDDEN = "super().step"
+"""The step that a class of the program overrides: it happens where that of the class was called."""
+
+
+_KEEPS_DTYPE = frozenset(
+    """clone contiguous cpu cuda flatten permute reshape squeeze transpose unsqueeze view""".split()
+)
+
+
+def part_of_output(run: Run, output: Symbol, name: str) -> Value:
+    """What a model returned under a name: what was put there since, else its loss, a mean over the batch; None where
+    neither is known."""
+    found = places.held(run, output, name)
+    if found is not None or not output.forward:
+        return found
+    trail = Trail(born=run.born, forward=output.ran, reach=output.reach)
+    return Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
+
+
+def _of_symbol(owner: Symbol, name: str) -> Value:
+    """An attribute of something that is not known: a gradient, or another symbol."""
+    if name == "grad":
+        return Gradient(None)
+    if (known := ranks.attribute(owner, name)) is not None:
+        return known
+    governed = owner.governed or owner.name in _FRAMEWORKS
+    text = f"{text_of(owner)}.{name}"
+    half, through = owner.half and name in _KEEPS_DTYPE, provenance.kept(owner, name)
+    like = (owner.forward, governed)
+    return Symbol(text, owner.origin, 0, *like, ran=owner.ran, half=half, reach=through, given=owner.given)
+
+
+def write(run: Run, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`."""
+    owner = resolve(run, owner)
+    ranks.switch(run, owner, name, value)
+    if isinstance(owner, Instance):
+        _set(run, owner, name, value)
+    elif isinstance(owner, Class):
+        owner.attributes[name] = value
+    else:
+        if isinstance(owner, Optimizer) and name in ("step", "zero_grad") and value != Bound(owner, name):
+            owner.governed = True  # by what has been put in the place of its own method
+        told_windows.tell(run, owner, [value])
+        places.put(run, owner, name, value)
+
+
+SETTERS = frozenset({"deleter", "setter"})
+"""Decorators, attributes of a property, of what sets or deletes it."""
+
+
+def bound_as(node: ir.Function) -> str:
+    """The name that a definition binds; what sets a property stands beside the property."""
+    marks = [one.name for one in node.decorators if isinstance(one, ir.Attr) and one.name in SETTERS]
+    return f"{node.name}.{marks[0]}" if marks else node.name
+
+
+def _set(run: Run, owner: Instance, name: str, value: Value) -> None:
+    setter = in_class(owner.klass, f"{name}.setter")
+    if isinstance(setter, Function):
+        run.invoke(Method(setter, owner), [value], {}, setter.node.at)
+    else:
+        owner.attributes[name] = value
+
+
+def _of_instance(run: Run, owner: Instance, name: str) -> Value:
+    if _moves(owner, name):
+        return Bound(owner, name)
+    if (known := ranks.attribute(owner, name)) is not None:
+        return known
+    if name in owner.attributes:
+        return owner.attributes[name]
+    found = in_class(owner.klass, name)
+    if found is not MISSING:
+        return _bound(run, owner, found)
+    if owner.inherits is not None and name == "step":
+        return Bound(owner.inherits, name)
+    if name in mappings.METHODS and (held := mappings.items(owner)) is not None:
+        return Bound(held, name)
+    if name in records.REPLACE and owner.klass.fields:
+        return Bound(owner, name)
+    return _set_elsewhere(run, owner, name)
+
+
+_MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
+"""Methods of torch's modules that return the module itself."""
+
+
+def _moves(owner: Instance, name: str) -> bool:
+    """Whether an attribute is a method of torch's module that returns the object."""
+    inherited = name in _MOVES and name not in owner.attributes and in_class(owner.klass, name) is MISSING
+    return inherited and _is_module(owner.klass)
+
+
+def _is_module(klass: Class) -> bool:
+    """Whether a class derives from torch's module."""
+    return any(
+        _is_module(base) if isinstance(base, Class) else text_of(base).endswith("Module") for base in klass.bases
+    )
+
+
+def may_all_be_set(run: Run, owner: Instance) -> None:
+    """Takes the settings of an object, and of its class, for defaults: any of them may have another value now, and amid
+    the batches every time."""
+    unknown = places.unknown if run.in_batches else Symbol
+    for name, value in owner.attributes.items():
+        if isinstance(value, (str, *NUMBER)):
+            owner.attributes[name] = unknown(f"{owner.text}.{name}")
+    waiting = [owner.klass]
+    while waiting:
+        klass = waiting.pop()
+        waiting += [base for base in klass.bases if isinstance(base, Class)]
+        for name, value in klass.attributes.items():
+            if isinstance(value, (int, float, str)):
+                owner.attributes.setdefault(name, unknown(f"{owner.text}.{name}"))
+
+
+def replaced(run: Run, owner: Instance, changed: Value) -> Instance:
+    """A copy of an object in which some attributes have other values; of what nobody sees, each may have another."""
+    made = Instance(owner.klass, dict(owner.attributes), owner.text)
+    if not isinstance(changed, dict) or isinstance(changed, Incomplete):
+        may_all_be_set(run, made)
+    made.attributes.update(changed if isinstance(changed, dict) else {})
+    return made
+
+
+def _bound(run: Run, instance: Value, found: Value) -> Value:
+    """What a class attribute is when it is read from an object: a method, a property's value, or itself."""
+    if not isinstance(found, Function) or isinstance(found.node, ir.Lambda):
+        return found
+    if not found.node.decorators:
+        return Method(found, instance)
+    marks = {_last(decorator) for decorator in found.node.decorators}
+    if "staticmethod" in marks:
+        return found
+    method = Method(found, instance)
+    if marks & {"property", "cached_property"}:
+        return run.invoke(method, [], {}, found.node.at)
+    return method
+
+
+def _last(node: ir.Expr) -> str:
+    return node.name if isinstance(node, (ir.Name, ir.Attr)) else ""
+
+
+def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
+    """An attribute that the constructor did not set: what another method assigns, if that makes a known object."""
+    unknown = Symbol(f"{owner.text}.{name}", governed=_is_governed(owner.klass))
+    if name in owner.pending:
+        return unknown
+    owner.pending.add(name)
+    for function in _methods(owner.klass):
+        value = _assigned(run, function).get(name)
+        if value is None:
+            continue
+        first = function.node.params[0].name if function.node.params else "self"
+        scope = Scope({first: owner}, function.scope, function=function, instance=owner)
+        with neighbours.within(run, function.scope):
+            found = run.evaluate(scope, value)
+        if isinstance(found, (Optimizer, Scaler, Scheduler, Instance)):
+            owner.attributes[name] = found
+            break
+    owner.pending.discard(name)
+    return owner.attributes.setdefault(name, unknown)  # not looked for again
+
+
+def made_later(run: Run, owner: Value, name: str) -> Value:
+    """An attribute that the constructor sets to None and of which something is asked: the object that another method of
+    the class makes, by a class of the program or a function that does no more; None where that is not known."""
+    if not isinstance(owner, Instance) or owner.attributes.get(name, MISSING) is not None:
+        return None
+    for function in _methods(owner.klass):
+        value = _assigned(run, function).get(name)
+        if value is not None and _makes_only(run, function, value):
+            del owner.attributes[name]
+            found = _set_elsewhere(run, owner, name)
+            owner.attributes[name] = found if isinstance(found, Instance) else None
+            break
+    return owner.attributes[name]
+
+
+def _makes_only(run: Run, method: Function, node: ir.Expr) -> bool:
+    """Whether what is called, by a name of the module of a method, makes an object and does nothing else."""
+    if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name):
+        return False
+    with neighbours.within(run, method.scope):
+        called = run.evaluate(method.scope, node.func)
+    return isinstance(called, Class) or (isinstance(called, Function) and not getattr(called.node, "relevant", True))
+
+
+def _is_governed(klass: Class) -> bool:
+    """Whether a class derives from a framework's, whose optimizers and losses are not ours to judge."""
+    return any(
+        _is_governed(base) if isinstance(base, Class) else text_of(base).partition(".")[0] in GOVERNS
+        for base in klass.bases
+        if isinstance(base, (Class, Public))
+    )
+
+
+def _methods(klass: Class) -> list[Function]:
+    own = [value for value in klass.attributes.values() if isinstance(value, Function)]
+    return own + [function for base in klass.bases if isinstance(base, Class) for function in _methods(base)]
+
+
+def _assigned(run: Run, function: Function) -> dict[str, ir.Expr]:
+    """The calls that attributes are assigned in a function, by the attribute's name; found once for all runs."""
+    known = run.model.assigned.get(id(function.node))
+    if known is None:
+        known = run.model.assigned[id(function.node)] = {}
+        stack = list(function.node.body) if isinstance(function.node, ir.Function) else []
+        while stack:
+            node = stack.pop(0)
+            if isinstance(node, ir.Assign) and isinstance(node.target, ir.Attr) and isinstance(node.value, ir.Call):
+                known.setdefault(node.target.name, node.value)
+            for part in ("body", "orelse", "final"):
+                stack += getattr(node, part, ()) if not isinstance(node, (ir.Function, ir.Class)) else ()
+    return known

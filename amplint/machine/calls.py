@@ -1,0 +1,359 @@
+"""What a call does: run a function of the program, emit an event, make an object, or return something not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+
+from amplint.dialects.unseen import only_reads
+from amplint.domains import norms, precision, provenance, ranks, retained_losses
+from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
+from amplint.machine import (
+    attributes,
+    builtins,
+    endless,
+    exit_stacks,
+    hidden,
+    libraries,
+    objects,
+    objects_called,
+    places,
+    public_calls,
+    step_methods,
+    unknown_calls,
+)
+from amplint.protocol.events import ANY_LENGTH, Gate, Kind
+from amplint.protocol.values import with_changes
+from amplint.state import counting, mappings, truths
+from amplint.state.blocks import Yielded
+from amplint.state.contexts import Partial, Stack
+from amplint.state.run import MAX_DEPTH, Run
+from amplint.state.scopes import Scope
+from amplint.state.signals import Returned
+from amplint.state.values import (
+    Arguments,
+    Bound,
+    Class,
+    Criterion,
+    Function,
+    Gated,
+    Gathered,
+    Incomplete,
+    Instance,
+    Keywords,
+    Loss,
+    Method,
+    Origin,
+    Parameters,
+    Public,
+    Stream,
+    Symbol,
+    Value,
+    text_of,
+)
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A builtin function."""
+
+    name: str
+
+
+def call(run: Run, scope: Scope, node: ir.Call) -> Value:
+    """The value of a call, with all that it does."""
+    if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
+        return builtins.super_of(scope)
+    func = truths.resolve(run, run.evaluate(scope, node.func))
+    if func is None:  # it cannot be, so another method has set it
+        func = Symbol(spelled(node.func))
+    args = [run.evaluate(scope, arg) for arg in node.args]
+    keywords = {name: run.evaluate(scope, value) for name, value in node.keywords}
+    rest = [run.evaluate(scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]
+    for place, value in reversed(list(zip(node.starred, rest, strict=True))):
+        before = sum(arg.at < place.at for arg in node.args)
+        args[before:before] = value if isinstance(value, (list, tuple)) else []
+        keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
+    if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
+        known = isinstance(func, Class) and libraries.defines(func)
+        keywords = libraries.unknown_arguments(func, keywords) if known else _open(keywords, node, rest)
+    owner = node.func.owner if isinstance(node.func, ir.Attr) else None
+    if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN):
+        hidden.called(run, run.evaluate(scope, owner), func, node.at)
+    if isinstance(func, Bound) and run.in_batches and func.owner == Symbol("super()"):
+        hidden.called_on(run, scope.instance, func.name, node.at)
+    if run.in_batches and any(map(hidden.is_everything, (*node.args, *node.starred))) and not only_reads(text_of(func)):
+        run.emit(Kind.OPAQUE, node.at)
+    if run.in_batches and isinstance(node.func, ir.Call) and getattr(node.func.func, "name", "") == "getattr":
+        for value in node.func.args[:1]:
+            hidden.called_by_name(run, run.evaluate(scope, value), node.at)
+    return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
+
+
+def _open(keywords: Keywords, node: ir.Call, rest: list[Value]) -> Incomplete:
+    """The named arguments of a call into which something was unpacked that is not known."""
+    found = Incomplete(keywords)
+    found.by_name = any(not _are_whole(value) for value in rest[len(rest) - node.named :])
+    return found
+
+
+_PLAIN = (ir.Name, ir.Attr)
+"""What is unpacked into a call and can be read without that anything happens."""
+
+
+def _are_keywords(value: Value) -> bool:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+def _are_whole(value: Value) -> bool:
+    return _are_keywords(value) and not isinstance(value, Incomplete)
+
+
+def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+    """The value of calling a value."""
+    if type(func) is Symbol:
+        adopted = libraries.adopt(run, func)
+        if adopted is not None and isinstance(attributes.read(run, adopted, "__call__"), Method):
+            return objects_called.call(run, adopted, args, keywords, at)
+        return unknown_calls.call(run, func, args, keywords, at)
+    if isinstance(func, Method):
+        ranks.behind(run, func, args, at)
+        with libraries.standing_in(run, func):
+            return _run_function(run, func.function, [func.instance, *args], keywords, at, func.instance)
+    if isinstance(func, Function):
+        return _run_function(run, func, args, keywords, at, None)
+    if isinstance(func, Class):
+        return objects.instantiate(run, func, args, keywords, at)
+    if isinstance(func, Instance):
+        return objects_called.call(run, func, args, keywords, at)
+    if isinstance(func, Builtin):
+        return builtins.call(run, func.name, args, keywords, at)
+    if isinstance(func, Public):
+        return public_calls.call(run, func.name, args, keywords, at, func.member)
+    if isinstance(func, Bound) and isinstance(func.owner, Stack):
+        return exit_stacks.call(run, func.owner, func.name, args, keywords, at)
+    if isinstance(func, Bound):
+        return step_methods.call(run, func, args, keywords, at)
+    if isinstance(func, Partial):
+        return invoke(run, func.function, [*func.args, *args], func.given(keywords), at)
+    if isinstance(func, Criterion):
+        return unknown_calls.loss_of(run, func, [*args, *keywords.values()], at)
+    if isinstance(func, Symbol):
+        return unknown_calls.call(run, func, args, keywords, at)
+    return Symbol(f"{text_of(func)}(...)", Origin.OPAQUE)
+
+
+def _run_function(
+    run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value
+) -> Value:
+    """Runs a function's body and returns what it returns; recursion and irrelevant functions are cut."""
+    node = function.node
+    name = node.name if isinstance(node, ir.Function) else "lambda"
+    unknown_calls.hand_over_if_lost(run, node, args, keywords, at)
+    if hidden.dispatches(node):
+        return unknown_calls.call(run, Symbol(name), args, keywords, at)
+    if run.in_batches and hidden.is_remade(run, function):
+        run.emit(Kind.OPAQUE, at)
+        return Symbol(f"{name}(...)", Origin.OPAQUE)
+    if run.in_batches and isinstance(node, ir.Function) and node.left_open:
+        run.emit(Kind.OPAQUE, at)
+    if len(run.stack) >= MAX_DEPTH or _only_looks(node, args):
+        if run.in_batches:
+            places.handed_over(run, args)
+        if isinstance(node, ir.Function) and node.silent and not node.decorators:
+            _not_run(run, name, args, keywords, at)
+            return None
+        lost = _not_run(run, name, args, keywords, at)
+        return with_changes(lost, endless=True) if isinstance(node, ir.Function) and node.endless else lost
+    scope = bind(run, function, args, keywords, at, instance)
+    run.executed.add(id(node))
+    depth = len(run.gates)
+    try:
+        with run.calling(function.scope.outermost().module, at), precision.kept(run):
+            precision.decorate(run, function)
+            return _result(run, function, scope)
+    finally:
+        del run.gates[depth:]
+
+
+def _only_looks(node: ir.Function | ir.Lambda, args: Arguments) -> bool:
+    """Whether nothing in a function matters, or only what its name says: it measures the norm of what it is given."""
+    if not isinstance(node, ir.Function) or not node.body:
+        return isinstance(node, ir.Function)
+    if node.params and node.params[0].name == "self" and all(_gives_nothing(one) for one in node.body):
+        return True  # left to those who derive from the class
+    return norms.named(node.name, args) is not None and not (node.backward or node.steps or node.zeroes)
+
+
+def _gives_nothing(node: ir.Stmt) -> bool:
+    """Whether a statement is a `return` of nothing."""
+    return isinstance(node, ir.Return) and (
+        node.value is None or (isinstance(node.value, ir.Const) and node.value.value is None)
+    )
+
+
+def _result(run: Run, function: Function, scope: Scope) -> Value:
+    node = function.node
+    if isinstance(node, ir.Lambda):
+        return run.evaluate(scope, node.body)
+    if node.generator:
+        return _generated(run, node, scope)
+    signal = run.execute(scope, node.body)
+    return signal.value if isinstance(signal, Returned) else None
+
+
+def _generated(run: Run, node: ir.Function, scope: Scope) -> Stream:
+    """What a generator hands out, made at once; past that, and of one of which nothing is known, symbols."""
+    block = run.waiting if run.waiting is not None and run.waiting.manager is node else None
+    run.waiting = None if block is not None else run.waiting
+    run.yielded.append(Yielded(block=block))
+    run.execute(scope, node.body)
+    yielded = run.yielded.pop()
+    items = yielded.values
+
+    def item(index: int) -> Value:
+        return items[index] if index < len(items) else Symbol(f"{node.name}()[{index}]", Origin.DATA)
+
+    length = min(len(items), run.model.batches) if node.endless else len(items)
+    return Stream(item, length or None, batches=True, endless=node.endless or yielded.endless)
+
+
+def _not_run(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Symbol:
+    """What a function returns that is not run: a loss function's value is unknown, a model's output a forward."""
+    norms.called(run, name, [*args, *keywords.values()], at)
+    data = any(isinstance(value, Loss) for value in (*args, *keywords.values()))
+    through = provenance.of([*args, *keywords.values()])
+    return Symbol(f"{name}(...)", Origin.DATA if data else Origin.OPAQUE, reach=through)
+
+
+def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value) -> Scope:
+    """The scope of a call: parameters bound to arguments, defaults, or symbols of their own name."""
+    scope = Scope(parent=function.scope, function=function, instance=instance, executes=True)
+    params = function.node.params
+    plain = [param for param in takewhile(lambda param: param.star != "*", params) if not param.star]
+    values = [_passed_on(run, value, at) for value in args]
+    for param, value in zip(plain, values, strict=False):
+        scope.names[param.name] = counting.counted(run.model, _present(param, value), param.name)
+    for param in params:
+        _annotate(run, function, param, scope.names.get(param.name))
+        if param.name in scope.names:
+            continue
+        if param.star:
+            whole = bool(run.stack) and not isinstance(keywords, Incomplete)
+            named = _rest(param, plain, keywords)
+            scope.names[param.name] = (
+                values[len(plain) :] if param.star == "*" else named if whole else Incomplete(named)
+            )
+        elif param.name in keywords:
+            value = _present(param, _passed_on(run, keywords[param.name], at))
+            scope.names[param.name] = counting.counted(run.model, value, param.name)
+        elif param.default is not None and not isinstance(keywords, Incomplete):
+            scope.names[param.name] = run.evaluate(function.scope, param.default)
+        else:
+            scope.names[param.name] = Symbol(param.name)
+    return scope
+
+
+def _present(param: ir.Param, value: Value) -> Value:
+    """What a batch holds is there, if it is handed over for a parameter that is None by default."""
+    optional = isinstance(param.default, ir.Const) and param.default.value is None
+    computed = isinstance(value, Symbol) and value.origin is Origin.DATA
+    return with_changes(value, present=True) if optional and computed else value
+
+
+def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> None:
+    """Takes an annotation's word for the role of a parameter of which nothing is known."""
+    if param.annotation is None or (value is not None and not isinstance(value, Symbol)):
+        return
+    if id(param) not in run.annotations:
+        roles = [public_calls.role_of(name) for name in public_names(run, function.scope, param.annotation)]
+        run.annotations[id(param)] = next((role.value for role in reversed(roles) if role is not None), None)
+    said = run.annotations[id(param)]
+    if said is not None:
+        run.annotated[value.text if isinstance(value, Symbol) else param.name] = said
+
+
+def public_names(run: Run, scope: Scope, node: ir.Expr) -> list[str]:
+    """The public names in an annotation, those inside `Optional[...]` and `... | None` included."""
+    if isinstance(node, ir.Item):
+        return public_names(run, scope, node.index)
+    if isinstance(node, ir.Binary):
+        return [*public_names(run, scope, node.left), *public_names(run, scope, node.right)]
+    value = run.evaluate(scope, node) if isinstance(node, (ir.Name, ir.Attr)) else None
+    return [value.name] if isinstance(value, Public) else []
+
+
+def _rest(param: ir.Param, plain: list[ir.Param], keywords: Keywords) -> Keywords:
+    taken = {known.name for known in plain}
+    return {name: value for name, value in keywords.items() if name not in taken}
+
+
+def _passed_on(run: Run, value: Value, at: ir.Span) -> Value:
+    """A window's truth that is passed to a function remembers the call that carries it."""
+    if isinstance(value, Gated) and value.site is None:
+        return with_changes(value, site=run.site(at))
+    return value
+
+
+def gate_of(run: Run, test: Gated, at: ir.Span) -> Gate:
+    """The gate that a window's truth makes of a condition; where its counter begins is not known once a batch of the
+    epoch was passed over: a run that is resumed passes over as many as it has seen."""
+    known = not test.assumed and not run.passed_over
+    return Gate(test.site or run.site(at), test.length or ANY_LENGTH, test.restarts if known else None, test.counter)
+
+
+@contextmanager
+def gate(run: Run, test: Value, at: ir.Span) -> Iterator[None]:
+    """While it is open, what happens is known to happen only at certain micro-steps, if the test is a window's.
+
+    A framework's own gate inside one of the user's is not the one to speak of.
+    """
+    if not isinstance(test, Gated) or (run.in_library and run.gates):
+        yield
+        return
+    run.gates.append(gate_of(run, test, at))
+    try:
+        yield
+    finally:
+        run.gates.pop()
+
+
+def at(items: list[Value], index: int) -> Value:
+    """An element of a known sequence; one that it does not have is not known."""
+    return items[index] if index < len(items) else Symbol("element", Origin.DATA)
+
+
+def is_batch(value: Value) -> bool:
+    """Whether a value is one that a loader may have given: unknown data, or several of them."""
+    if isinstance(value, (list, tuple)):
+        return any(is_batch(item) for item in value)
+    return isinstance(value, Symbol) and value.origin is Origin.DATA
+
+
+def stream_of(run: Run, value: Value) -> Stream:
+    """A value as something to iterate over."""
+    value = truths.resolve(run, value)
+    if isinstance(value, Stream):
+        return value
+    if isinstance(value, dict) or (isinstance(value, Instance) and mappings.items(value) is not None):
+        value = list(value if isinstance(value, dict) else mappings.items(value) or ())
+    if isinstance(value, (list, tuple, str)):
+        items = list(value)
+        kept = isinstance(value, Gathered) and all(is_batch(item) for item in items)
+        return Stream(lambda index: at(items, index), length=len(items), batches=True, gathered=kept)
+    if isinstance(value, Parameters):
+        public_calls.consume(value)
+        return Stream(lambda index: Parameters(value.model), length=1)
+    text = text_of(value)
+    governed = isinstance(value, Symbol) and value.governed
+    through = provenance.of([value])
+    if isinstance(value, Symbol) and "streamed" in value.tags:
+        run.streamed.add(text)
+    return Stream(
+        lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed, reach=through),
+        batches=True,
+        endless=endless.has_no_end(run, value),
+    )

@@ -1,0 +1,251 @@
+"""Where a program can start, and how it is driven from there.
+
+The module itself is run as a script. A function or method that this does not reach is run on symbols: as often as an
+epoch has batches when it is one micro-step, twice when it holds the loop over the batches (the caller's epochs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from amplint.domains import scheduler_units
+from amplint.flow import program as ir
+from amplint.machine import attributes, calls, derived_classes, objects
+from amplint.machine.assembly import MACHINE
+from amplint.machine.late_setters import set_up
+from amplint.machine.loops import EPOCHS
+from amplint.machine.statements import execute
+from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.values import with_changes
+from amplint.state import class_members
+from amplint.state.model import Model
+from amplint.state.run import Cut, Run
+from amplint.state.scopes import Scope
+from amplint.state.values import Class, Function, Instance, Method, Optimizer, Scaler, Symbol, Value
+
+MAX_ENTRIES = 40
+_EPOCH = re.compile(r"(?i)epoch(?!s)")
+_CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A function or method to start from; the module itself if `function` is None.
+
+    `wasted`: it makes gradients and zeroes them in a loop, and nothing in the module can have used them. `heir`: of
+    several classes that fill in what the class leaves to others, the one to take, and what it fills in.
+    """
+
+    function: ir.Function | None = None
+    klass: str | None = None
+    loops: bool = True
+    wasted: bool = False
+    heir: str | None = None
+    own: tuple[ir.Function, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether nobody else has a hand in: backward and step are both in it, and the loop or the zeroing too."""
+        found = self.function
+        return found is None or self.wasted or (found.backward and found.steps and (self.loops or found.zeroes))
+
+
+def entries(program: ir.Program) -> Iterator[Entry]:
+    """The module, then its functions and methods that act, those first that no other one calls."""
+    yield Entry()
+    found = list(_functions(program.body, None))
+    callers_first = sorted(
+        found, key=lambda pair: (_is_called(pair[0], pair[1], program) or pair[0].name[:2] == "__", pair[0].at)
+    )
+    for function, klass in callers_first[:MAX_ENTRIES]:
+        if function.relevant and (function.backward or function.steps):
+            wasted = function.loops and function.zeroes and not (program.takes_gradients or program.libraries)
+            first = Entry(function, klass, function.loops, wasted)
+            yield first
+            alone = not _is_called(function, klass, program)
+            others = derived_classes.heirs(program, klass)[1 : derived_classes.MAX_HEIRS] if alone else []
+            for one in others:
+                yield replace(first, heir=one.name, own=derived_classes.filled_in(program, klass, one))
+    for method, heir, own in islice(derived_classes.inherited(program), derived_classes.MAX_HEIRS):
+        yield Entry(method, heir.name, method.loops, own=own)
+
+
+def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:
+    for node in body:
+        if isinstance(node, ir.Function):
+            yield node, klass
+        elif isinstance(node, ir.Class):
+            yield from _functions(node.body, node.name)
+        elif isinstance(node, (ir.If, ir.Try, ir.With)):
+            yield from _functions(node.body, klass)
+
+
+def _is_called(function: ir.Function, klass: str | None, program: ir.Program) -> bool:
+    """Whether another function of the module calls this one."""
+    return (f".{function.name}" if klass else function.name) in program.called
+
+
+def _all_loops(body: tuple[ir.Stmt, ...]) -> Iterator[ir.For | ir.While]:
+    """The loops of a body that back-propagate."""
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ir.For, ir.While)) and node.shape.backward:
+            yield node
+        if not isinstance(node, (ir.Function, ir.Class)):
+            stack += [*getattr(node, "body", ()), *getattr(node, "orelse", ()), *getattr(node, "final", ())]
+
+
+def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool]) -> Run:
+    """One run of a program from an entry, with some conditions decided beforehand. May raise Again."""
+    run = Run(program, model, MACHINE, forced)
+    scope = Scope({"__name__": "__main__" if entry.function is None else "module"})
+    try:
+        _play(run, scope, entry)
+    except Cut:
+        return run
+    detail = {} if _followed(run) else {"unseen": "yes"}
+    scheduler_units.settle(run)
+    detail |= {"stepped": "yes"} if run.passed[1] else {}
+    run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
+    return run
+
+
+def _followed(run: Run) -> bool:
+    """Whether nothing that is not seen can have used the gradients of a run: code, or a framework by itself."""
+    by_itself = run.program.libraries and not run.owes
+    taken = run.program.takes_gradients or by_itself
+    return not taken and all(event.kind is not Kind.OPAQUE for event in run.events)
+
+
+def _play(run: Run, scope: Scope, entry: Entry) -> None:
+    execute(run, scope, run.program.body)
+    if entry.function is None:
+        return
+    before = len(run.events)
+    func = _callable(run, scope, entry)
+    made = [event for event in run.events[before:] if event.kind in _CREATED]
+    run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
+    run.whole = _is_the_whole_step(run, func, entry)
+    run.called = _is_called(entry.function, entry.klass, run.program)
+    own = frozenset(param.name for param in entry.function.params)
+    run.per_call, run.given = frozenset() if entry.loops else own, run.given | own
+    run.assumed = not (entry.loops and _is_an_epoch(entry.function))
+    known, left = set(run.optimizers), list[Scaler]()
+    for turn in range(_turns(entry) if entry.loops else run.model.batches):
+        _forget(run, known)
+        if not entry.complete and not run.whole:
+            run.emit(Kind.OPAQUE, entry.function.at)
+        for optimizer in _left_to_callers(run) if not entry.loops and not run.whole else ():
+            run.emit(Kind.OPAQUE, entry.function.at, optimizer)
+        left = left or (_updated_by_callers(run) if not entry.loops and not run.whole else [])
+        for scaler in left:
+            run.emit(Kind.UPDATE, entry.function.at, scaler=scaler)
+        run.last_batch = not entry.loops and turn == run.model.batches - 1
+        run.in_batches += not entry.loops
+        calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
+        run.in_batches -= not entry.loops
+        run.tick += not entry.loops
+        run.gates.clear()
+        if run.endless:  # nobody calls it again
+            return
+        if not entry.loops and _made_here(run, known):  # each call is a training of its own
+            if all(event.kind is not Kind.EPOCH_END for event in run.events):
+                run.events[:] = [with_changes(event, repeats=False) for event in run.events]
+            return
+
+
+def _left_to_callers(run: Run) -> list[Optimizer]:
+    """The optimizers that step and are made elsewhere, and are not zeroed where others are: whoever calls may do it."""
+    zeroed = {event.optimizer for event in run.events if event.kind is Kind.ZERO_GRAD}
+    made = {event.optimizer for event in run.events if event.kind is Kind.CREATE}
+    stepped = {event.optimizer for event in run.events if event.kind in STEPS}
+    left = stepped - zeroed - made if zeroed and None not in zeroed else set()
+    return [found for name, found in run.optimizers.items() if name in left]
+
+
+def _updated_by_callers(run: Run) -> list[Scaler]:
+    """The scalers that are handed in and step, and that nothing here updates: whoever calls does, once for all."""
+    done = {event.scaler for event in run.events if event.kind in (Kind.UPDATE, Kind.SCALER_CREATED)}
+    steps = {event.scaler for event in run.events if event.kind is Kind.SCALER_STEP} - done
+    handed = [value for value in run.objects.values() if isinstance(value, Scaler)]
+    return [scaler for scaler in handed if scaler.key in steps]
+
+
+def _is_the_whole_step(run: Run, func: Value, entry: Entry) -> bool:
+    """Whether a method is what its framework calls for every batch, and nothing else of the class zeroes gradients."""
+    if not isinstance(func, Method) or not isinstance(func.instance, Instance) or entry.function is None:
+        return False
+    named = attributes.read(run, func.instance, "whole_step") == entry.function.name
+    own = [node for node in func.instance.klass.node.body if isinstance(node, ir.Function)] if named else []
+    return named and entry.function.backward and entry.function.steps and not any(node.zeroes for node in own)
+
+
+def _forget(run: Run, known: set[str]) -> None:
+    """What an earlier call of the function made for itself is gone when it is called again."""
+    for key in _made_here(run, known):
+        del run.optimizers[key]
+
+
+def _made_here(run: Run, known: set[str]) -> list[str]:
+    """The optimizers that a call of the function made for itself."""
+    given = {id(value) for value in run.objects.values()}
+    return [key for key, made in run.optimizers.items() if key not in known and id(made) not in given]
+
+
+def _turns(entry: Entry) -> int:
+    """An epoch's function is called for several epochs; one that loops over epochs, or over a stream, is not."""
+    assert entry.function is not None
+    found = list(_all_loops(entry.function.body))
+    if any(loop.shape.nested for loop in found):
+        return 1
+    indexed = any(isinstance(loop, ir.For) and _is_enumerate(loop.source) for loop in found)
+    return EPOCHS if indexed or "epoch" in entry.function.name else 1
+
+
+def _is_an_epoch(function: ir.Function) -> bool:
+    """Whether a function is known to be called once per epoch: it says so, or is handed the epoch's number."""
+    return any(_EPOCH.search(name) for name in (function.name, *(param.name for param in function.params)))
+
+
+def _is_enumerate(node: ir.Expr) -> bool:
+    if not isinstance(node, ir.Call):
+        return False
+    return getattr(node.func, "name", "") == "enumerate" or any(_is_enumerate(arg) for arg in node.args)
+
+
+def _arguments(entry: Entry) -> list[Value]:
+    """A symbol per parameter, defaults left aside: users change them."""
+    assert entry.function is not None
+    names = [param for param in entry.function.params if not param.star]
+    return [Symbol(param.name) for param in (names[1:] if entry.klass and not _static(entry.function) else names)]
+
+
+def _static(function: ir.Function) -> bool:
+    return any(getattr(decorator, "name", "") == "staticmethod" for decorator in function.decorators)
+
+
+def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
+    """The function to call: a method on a new object, whose constructor is given symbols."""
+    assert entry.function is not None
+    if entry.klass is None:
+        found = scope.names.get(entry.function.name)
+        return (
+            found if isinstance(found, Function) and found.node is entry.function else Function(entry.function, scope)
+        )
+    klass = scope.names.get(entry.klass)
+    if not isinstance(klass, Class):
+        return Function(entry.function, scope)
+    own = class_members.of_class(klass, entry.function.name)
+    klass = derived_classes.concrete(run.program, scope, klass, entry.heir)
+    init = attributes.read(run, klass, "__init__")
+    names = [param.name for param in init.node.params[1:] if not param.star] if isinstance(init, Function) else []
+    run.given = frozenset(names)
+    instance = objects.instantiate(run, klass, [Symbol(name) for name in names], {}, entry.function.at)
+    if isinstance(instance, Instance):
+        set_up(run, instance, entry.function.at)
+    function = own if isinstance(own, Function) else Function(entry.function, scope, klass)
+    return function if _static(entry.function) else Method(function, instance)

@@ -1,0 +1,136 @@
+"""What the program's own objects and functions do out of sight: by methods of a base that is not seen, by names that
+are computed, by closures that are handed over, and as what a decorator makes of them."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from amplint.dialects import GOVERNS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.torch import TORCH
+from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
+from amplint.dialects.vocabulary import within
+from amplint.flow import program as ir
+from amplint.machine import attributes, libraries, places
+from amplint.protocol.events import Kind
+from amplint.state.contexts import Partial
+from amplint.state.scopes import Scope
+from amplint.state.values import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Method,
+    Optimizer,
+    Public,
+    Scaler,
+    Symbol,
+    Value,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from amplint.state.run import Run
+
+_SEEN = frozenset(sys.stdlib_module_names) | GOVERNS | {"torch", "object"}
+_BUILTINS = frozenset(dir(builtins))
+_BESIDE = within(words.DECORATING)
+_HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
+
+
+def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
+    """A method that no class of the program defines was called on a value: that of a base may do anything with what the
+    object holds."""
+    if only_reads(name) or name in TORCH.quiet:
+        return
+    places.reached(run, owner)
+    if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
+        run.emit(Kind.OPAQUE, at)
+
+
+def called(run: Run, owner: Value, func: Symbol, at: ir.Span) -> None:
+    """Something of a value was called that is not seen: a method, unless the value keeps it as an attribute."""
+    if not isinstance(owner, Instance) or func.text == f"{owner.text}.{func.name}":
+        called_on(run, owner, func.name, at)
+
+
+def called_by_name(run: Run, owner: Value, at: ir.Span) -> None:
+    """`getattr(owner, name)()`: any method of an optimizer, or one that nothing calls by a name that is written."""
+    methods = owner.klass.attributes.values() if isinstance(owner, Instance) else ()
+    nodes = [found.node for found in methods if isinstance(found, Function) and isinstance(found.node, ir.Function)]
+    others = [one for one in nodes if one.relevant and f".{one.name}" not in run.program.called and not one.loops]
+    if isinstance(owner, (Optimizer, Scaler)) or others:
+        run.emit(Kind.OPAQUE, at)
+
+
+def parts(value: Value) -> list[Value]:
+    """What a closure, a bound method or a function with some of its arguments given has to act on."""
+    if isinstance(value, Bound) and isinstance(value.owner, (Optimizer, Scaler)):
+        return [] if value.name in TORCH.quiet else [value.owner]
+    if isinstance(value, Partial):
+        return [*parts(value.function), *value.args]
+    return [value]
+
+
+def acts_later(value: Value) -> bool:
+    """Whether whoever is handed a function of the program may take a part of the training step by calling it."""
+    function = value.function if isinstance(value, (Method, Partial)) else value
+    node = function.node if isinstance(function, Function) else None
+    if isinstance(node, ir.Function):
+        return node.steps or node.zeroes or node.backward
+    body = node.body if isinstance(node, ir.Lambda) else None
+    return isinstance(body, ir.Call) and isinstance(body.func, ir.Attr) and hides(body.func.name)
+
+
+def is_remade(run: Run, function: Function) -> bool:
+    """Whether a decorator has made another function of one that takes part in the step: it may call it now and then,
+    and do more."""
+    node = function.node
+    if not isinstance(node, ir.Function) or run.in_library or not (node.steps or node.zeroes or node.backward):
+        return False
+    return any(_remakes(run, function.scope, one) for one in node.decorators)
+
+
+def dispatches(node: ir.Function | ir.Lambda) -> bool:
+    """Whether others are called in the place of a function, by the type of what it is given."""
+    named = (getattr(one, "name", "") for one in getattr(node, "decorators", ()))
+    return any(name in ("singledispatch", "singledispatchmethod") for name in named)
+
+
+def is_everything(node: ir.Expr) -> bool:
+    """Whether an expression is `locals()`: all that a function has."""
+    return isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.name == "locals"
+
+
+def _remakes(run: Run, scope: Scope, decorator: ir.Expr) -> bool:
+    named = decorator.func if isinstance(decorator, ir.Call) else decorator
+    if not isinstance(named, (ir.Name, ir.Attr)) or named.name in _BUILTINS | attributes.SETTERS:
+        return False
+    value = run.evaluate(scope, named)
+    if isinstance(value, Public):
+        return value.name.partition(".")[0] not in _SEEN and not _leaves(value.name)
+    return not (libraries.defines(value) or _leaves(named.name))
+
+
+def _leaves(name: str) -> bool:
+    """Whether a decorator says that it leaves a function what it is."""
+    return _BESIDE(name) or is_tool(name) or only_reads(name)
+
+
+def has_hidden_base(klass: Class, before: str = "") -> bool:
+    """Whether a class derives from one that is neither seen nor torch's nor Python's; `before`: ahead of another."""
+    ahead = takewhile(lambda base: isinstance(base, Class) or _text(base) != before, klass.bases)
+    return any(
+        has_hidden_base(base, before)
+        if isinstance(base, Class)
+        else isinstance(base, (Public, Symbol)) and _text(base).partition(".")[0] not in _SEEN
+        for base in ahead
+    )
+
+
+def _text(base: Value) -> str:
+    name = base.name if isinstance(base, Public) else text_of(base)
+    return "object" if name in _BUILTINS else name

@@ -1,0 +1,394 @@
+"""What a statement does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from amplint.dialects import vocabulary as words
+from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.vocabulary import within
+from amplint.domains import loss_scales, partial_zeroing, ranks, retained_losses, tails
+from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
+from amplint.machine import (
+    arithmetic,
+    attributes,
+    calls,
+    libraries,
+    loops,
+    neighbours,
+    objects,
+    operators,
+    places,
+    questions,
+    restored,
+    step_methods,
+    touched,
+    with_statements,
+)
+from amplint.machine.expressions import evaluate
+from amplint.protocol.events import ANY_LENGTH, Kind
+from amplint.protocol.values import with_changes
+from amplint.state import counts, known_numbers, mappings, truths
+from amplint.state.naming import is_made, named
+from amplint.state.run import Cut, NothingLeft, Run
+from amplint.state.scopes import Scope
+from amplint.state.signals import Returned, Signal
+from amplint.state.values import (
+    Class,
+    Condition,
+    Function,
+    Gated,
+    Gradient,
+    Instance,
+    Loss,
+    Origin,
+    Stream,
+    Symbol,
+    Trail,
+    Value,
+)
+
+
+def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
+    """Runs statements until one of them jumps."""
+    depth = len(run.branches)
+    for node in body:
+        run.count()
+        signal = _EXECUTORS[type(node)](run, scope, node)
+        if signal is not None:
+            break
+        if type(node) is ir.If and (_leaves(node.body) or _leaves(node.orelse)):
+            run.branch(node.at, int(_leaves(node.body)))  # what follows is the other branch
+    else:
+        signal = None
+    del run.branches[depth:]
+    return signal
+
+
+def _leaves(body: tuple[ir.Stmt, ...]) -> bool:
+    """Whether a block ends with a jump."""
+    return bool(body) and isinstance(body[-1], (ir.Leave, ir.Return))
+
+
+def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
+    """`target = value`."""
+    if is_made(value):
+        _forget(run, target)
+    if isinstance(target, (ir.Name, ir.Attr)):
+        value = _as_loss(run, value, target.name)
+    retained_losses.begun(run, value)
+    if isinstance(target, ir.Name):
+        scope.bind(target.name, named(run, value, target.name))
+    elif isinstance(target, ir.Attr):
+        owner = evaluate(run, scope, target.owner)
+        if target.name == "grad":
+            _assign_gradient(run, owner, value, target.at)
+        else:
+            name = f"self.{target.name}" if isinstance(owner, Instance) else spelled(target)
+            attributes.write(run, owner, target.name, named(run, value, name))
+    elif isinstance(target, ir.Display):
+        _unpack(run, scope, target, value)
+    elif isinstance(target, ir.Item):
+        _assign_item(run, scope, target, value)
+
+
+def _forget(run: Run, target: ir.Expr) -> None:
+    """What a call returned is another object than the one that had the name before."""
+    if isinstance(target, (ir.Name, ir.Attr)):
+        name = f"self.{target.name}" if isinstance(target, ir.Attr) else target.name
+        run.objects.pop(("optimizer", name), None)
+        places.forget(run, target.name)
+    for item in target.items if isinstance(target, ir.Display) else ():
+        _forget(run, item)
+
+
+def _as_loss(run: Run, value: Value, name: str) -> Value:
+    """What is bound to a name that is back-propagated is a loss, whatever function returned it."""
+    unread = isinstance(value, Symbol) and not (value.forward or value.governed or value.origin is Origin.RUN)
+    if name not in run.program.losses or not unread or "number" in value.tags or _is_handed_in(value):
+        return value
+    return Loss(None, raw=True, trail=Trail(reach=value.reach, perhaps=loss_scales.scaled(run, value)))
+
+
+def _is_handed_in(value: Value) -> bool:
+    """Whether a value is an element of what nothing in the run has made."""
+    return isinstance(value, Symbol) and value.text.endswith("[*]") and "(" not in value.text
+
+
+def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:
+    gradient = attributes.read(run, owner, "grad")
+    if not isinstance(gradient, Gradient):
+        return
+    if value is None:
+        step_methods.zero_gradient(run, gradient, at)
+    elif not isinstance(value, Gradient):
+        run.emit(Kind.OPAQUE, at)
+
+
+def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
+    owner, index = evaluate(run, scope, target.owner), evaluate(run, scope, target.index)
+    held = owner if isinstance(owner, dict) else mappings.items(owner)
+    if held is not None and mappings.is_key(index):
+        held[index] = mappings.put(held, value)
+    elif isinstance(owner, list) and index == slice(None) and isinstance(value, (list, tuple)):
+        owner[:] = [mappings.put(owner, one) for one in value]
+    elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
+        owner[index] = mappings.put(owner, value)
+    elif held is not None or isinstance(owner, list):
+        mappings.lose(owner if held is None else held)
+    elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):
+        assign(run, scope, target.owner, with_changes(owner, item=lambda index: value))  # one stands for all of them
+    else:
+        places.put(run, owner, index, named(run, value, spelled(target)))
+
+
+def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
+    value = truths.resolve(run, value)
+    known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
+    for index, item in enumerate(target.items):
+        part = known[index] if known is not None else restored.part(value, index, item)
+        assign(run, scope, item, part)
+
+
+def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
+    value = restored.returned(run, scope, node, evaluate(run, scope, node.value))
+    if isinstance(node.value, ir.Binary) and node.value.op == "+":
+        retained_losses.kept(run, node.target, _held(run, scope, node.target), value, node.at)
+    assign(run, scope, node.target, value)
+    if is_made(value):
+        places.made(run, named(run, value, spelled(node.target)), node.value)
+    return None
+
+
+def _held(run: Run, scope: Scope, target: ir.Expr) -> Value:
+    """What a target holds before it is assigned to; a name may not be bound yet."""
+    if isinstance(target, ir.Name) and scope.find(target.name) is None:
+        return Symbol(target.name)
+    return evaluate(run, scope, target) if isinstance(target, ir.Name | ir.Attr | ir.Item) else None
+
+
+def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
+    value = evaluate(run, scope, node.value)
+    if isinstance(node.target, ir.Attr) and (gradient := _gradient(run, scope, node.target)) is not None:
+        step_methods.change_gradient(run, gradient, node.op, value, node.at)
+        return None
+    before = arithmetic.as_symbol(evaluate(run, scope, node.target))
+    counts_down = (
+        node.op == "-" and known_numbers.window_of(run, before) is not None and before.text != spelled(node.target)
+    )
+    if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not counts_down:
+        before = arithmetic.running(run, before)
+    operation = ir.Binary(node.at, node.op, node.target, node.value)
+    own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
+    after = own[0] if own is not None else arithmetic.binary(run, operation, before, value)
+    retained_losses.kept(run, node.target, before, after, node.at)
+    assign(run, scope, node.target, counts.Count(after, frozenset()) if type(after) is int else after)
+    return None
+
+
+def _gradient(run: Run, scope: Scope, target: ir.Attr) -> Gradient | None:
+    """The gradient that an assignment to `p.grad` or `p.grad.data` changes."""
+    if target.name == "data" and isinstance(target.owner, ir.Attr):
+        target = target.owner
+    if target.name != "grad":
+        return None
+    found = attributes.read(run, evaluate(run, scope, target.owner), "grad")
+    return found if isinstance(found, Gradient) else None
+
+
+def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
+    value = evaluate(run, scope, node.value)
+    call = node.value
+    if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "scale":
+        if isinstance(value, Loss) and value.scaler is not None and value.trail.scaled is not None:
+            run.emit(Kind.DISCARD, node.at, scaler=value.scaler)
+    elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name in ("div_", "mul_"):
+        if isinstance(value, Loss):
+            assign(run, scope, call.func.owner, value)  # an in-place method changes what the name holds
+    elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "append":
+        retained_losses.appended(run, scope, call.func.owner, node.at)
+    elif isinstance(call, ir.Call) and call.args and isinstance(call.args[0], (ir.Name, ir.Attr)):
+        handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in COLLECTIVES else None
+        if isinstance(handed, Loss) and ranks.collects(evaluate(run, scope, call.func)):
+            assign(run, scope, call.args[0], with_changes(handed, collected=True))
+    return None
+
+
+def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
+    test = arithmetic.asked(evaluate(run, scope, node.test))
+    test = touched.current(run, test) if node.gates else test
+    if tails.rules_out(run, node, test):
+        run.model.learn_no_tail()
+    if node.leaves and isinstance(truths.resolve(run, test), (Symbol, Condition)):
+        return None if not node.orelse else execute(run, scope, node.orelse)
+    if tails.drops_surplus(run, node, test):
+        run.model.learn_no_tail()
+        return None
+    said = test
+    taken = loops.boundary(run, test, node) if node.gates else None
+    if taken is None:
+        taken = _passes_over(run, node, test)
+        known = isinstance(test, bool)
+        inner = any(gate.length != ANY_LENGTH for gate in run.gates)  # of a window whose length is known
+        asked = node.gates and run.in_batches and not (run.in_library or inner)
+        if asked and (known or questions.may_count(test) or questions.asks_caller(run, test)):
+            test = Gated(taken, None, assumed=not known)
+    elif not isinstance(test, Gated):
+        test = Gated(taken, None, assumed=True)
+    jumps = _jumps(node.body)
+    with (
+        calls.gate(run, test, node.at),
+        _doubting(run, test, jumps),
+        _at_times(run, taken, test, said, jumps and not taken),
+        partial_zeroing.some(run, node, test),
+    ):
+        depth, updates = len(run.branches), run.passed[1]
+        run.branch(node.at, int(not taken))
+        signal = execute(run, scope, node.body if taken else node.orelse)
+        del run.branches[depth:]
+    if signal == "raise":
+        raise Cut  # such a run is refused
+    if partial_zeroing.passes_over(run, node, said, updates):
+        run.emit(Kind.OPAQUE, node.at)
+    if not taken and isinstance(test, Gated) and _jumps(node.body):
+        run.gates.append(calls.gate_of(run, test, node.at))
+    return signal
+
+
+def _passes_over(run: Run, node: ir.If, test: Value) -> bool:
+    """The truth of a test; one that would pass a batch over does not where that is open: the first run is to train."""
+    known = set(run.decisions)
+    answer = truths.truth(run, test)
+    fresh = [key for key in run.decisions if key not in known and key not in run.forced]
+    if not answer or len(fresh) != 1 or not run.in_batches or not _continues(node.body):
+        return answer
+    decision = run.decisions[fresh[0]]
+    run.decisions[decision.key] = with_changes(decision, value=not decision.value)
+    if truths.truth(run, test):
+        run.decisions[decision.key] = decision
+        return True
+    return False
+
+
+@contextmanager
+def _doubting(run: Run, test: Value, stays: bool) -> Iterator[None]:
+    """While it is open, and to the end where the body jumps, what happens may depend on whether a step was skipped."""
+    asks = isinstance(test, (Symbol, Condition)) and _may_ask(test)
+    if asks:
+        run.doubts.append(run.passed[1])
+    yield
+    if asks and not stays:
+        run.doubts.pop()
+
+
+def _may_ask(test: Value) -> bool:
+    """Whether a condition may depend on what has happened in the step, or is called as if it did."""
+    if isinstance(test, Condition):
+        return any(_may_ask(part) for part in test.parts)
+    return isinstance(test, Symbol) and (test.origin is not Origin.RUN or bool(_SKIPS(test.text)))
+
+
+_SKIPS = within(words.SCALED, words.SKIPPING)
+
+
+@contextmanager
+def _at_times(run: Run, taken: bool, test: Value, said: Value, stays: bool) -> Iterator[None]:
+    """While it is open, and to the end of the turn where others are passed over, what happens does so on some batches
+    only (a test of data), or for what is finite: as it was said, whether or not the test may be a window's."""
+    some = (taken or stays) and run.in_batches > 0 and questions.of_this_batch(test) and questions.may_count(test)
+    finite, large = questions.asks_finite(said), questions.found_too_large(said, taken)
+    run.sometimes += some
+    run.finite += finite
+    run.large += large
+    yield
+    run.sometimes -= some and not stays
+    run.finite -= finite
+    run.large -= large
+
+
+def _jumps(body: tuple[ir.Stmt, ...]) -> bool:
+    return _continues(body) or (bool(body) and isinstance(body[-1], ir.Return))
+
+
+def _continues(body: tuple[ir.Stmt, ...]) -> bool:
+    return bool(body) and isinstance(body[-1], ir.Leave) and body[-1].how == "continue"
+
+
+def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:
+    test = evaluate(run, scope, node.test)
+    if isinstance(test, (int, Gated)) and not truths.truth(run, test):
+        run.model.learn_no_tail()
+    return None
+
+
+def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
+    """The body, then what follows it: an exception is not part of the training step, but for the end of an iterator."""
+    caught = bool(node.catches & {"", "BaseException", "Exception", "RuntimeError"})
+    run.caught += caught
+    took = all(isinstance(one, ir.Assign | ir.Do) for one in node.body) and node.catches == {"StopIteration"}
+    run.takes = len(run.stack) if took else None
+    orelse = node.orelse
+    try:
+        signal = execute(run, scope, node.body)
+    except NothingLeft:
+        signal, orelse = execute(run, scope, node.handlers[0]), ()
+    run.takes = None
+    run.caught -= caught
+    if signal is None:
+        signal = execute(run, scope, orelse)
+    last = execute(run, scope, node.final)
+    return last if last is not None else signal
+
+
+def _function(run: Run, scope: Scope, node: ir.Function) -> Signal:
+    made = Function(node, scope)
+    scope.bind(attributes.bound_as(node), made)
+    libraries.decorate(run, scope, made)
+    return None
+
+
+def _class(run: Run, scope: Scope, node: ir.Class) -> Signal:
+    bases = tuple(evaluate(run, scope, base) for base in node.bases)
+    decorators = [evaluate(run, scope, one.func if isinstance(one, ir.Call) else one) for one in node.decorators]
+    inner = Scope(parent=scope)
+    execute(run, inner, node.body)
+    scope.bind(node.name, objects.define(Class(node, scope, bases=bases), decorators, inner.names))
+    return None
+
+
+def _import(run: Run, scope: Scope, node: ir.Import) -> Signal:
+    if node.name not in scope.names:  # `try: import a; except: import b as a`: the first one stands
+        found = libraries.find(run, node.qualified)
+        scope.bind(node.name, found if found is not None else neighbours.public(run, node.qualified))
+    return None
+
+
+def _global(run: Run, scope: Scope, node: ir.Global) -> Signal:
+    scope.elsewhere.update(node.names)
+    return None
+
+
+def _return(run: Run, scope: Scope, node: ir.Return) -> Signal:
+    return Returned(evaluate(run, scope, node.value) if node.value is not None else None)
+
+
+_EXECUTORS: dict[type, Callable[[Run, Scope, Any], Signal]] = {
+    ir.Assign: _assign,
+    ir.Augment: _augment,
+    ir.Do: _do,
+    ir.If: _if,
+    ir.For: loops.for_loop,
+    ir.While: loops.while_loop,
+    ir.With: with_statements.enter,
+    ir.Try: _try,
+    ir.Return: _return,
+    ir.Leave: lambda run, scope, node: node.how,
+    ir.Assert: _assert,
+    ir.Import: _import,
+    ir.Global: _global,
+    ir.Function: _function,
+    ir.Class: _class,
+}

@@ -1,0 +1,299 @@
+"""Calling what is not known: guessed only as far as its name and its use in the module say, and never further."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from amplint.dialects import vocabulary as words
+from amplint.dialects.asked_losses import COUNTS, asks_for_mean
+from amplint.dialects.averages import UPDATES, is_average
+from amplint.dialects.torch import TORCH
+from amplint.dialects.unseen import only_reads
+from amplint.dialects.vocabulary import ending, within
+from amplint.domains import (
+    averages,
+    clip_limits,
+    criteria,
+    loss_scales,
+    norms,
+    parameter_owners,
+    precision,
+    provenance,
+    ranks,
+    tensors,
+    told_windows,
+)
+from amplint.flow import program as ir
+from amplint.machine import builtins, hooks, libraries, places, step_methods, unseen
+from amplint.machine.endless import says_endless
+from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
+from amplint.protocol.values import with_changes
+from amplint.state import known_numbers, roles
+from amplint.state.contexts import NoSync
+from amplint.state.counting import TOLD
+from amplint.state.model import WINDOW
+from amplint.state.run import MAX_DEPTH, Run
+from amplint.state.values import (
+    Criterion,
+    Function,
+    Gradient,
+    Loss,
+    Method,
+    Once,
+    Optimizer,
+    Origin,
+    Parameters,
+    Scaler,
+    Stream,
+    Symbol,
+    Trail,
+    Value,
+    last_part,
+    text_of,
+)
+
+_CRITERION, _CRITERION_NAMED = ending(words.CRITERION), within(words.CRITERION_ITSELF)
+METHOD = "of a method"
+"""A tag of what code that is not seen has made of a method of an optimizer or a scaler, which is then `given`."""
+_VERBS = frozenset(words.VERBS.split())
+_MAKING = frozenset(words.MAKING.split())
+_MAY_CLIP = within(words.CLIPPING)
+
+
+def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> Value:
+    """What a criterion returns: a mean over the batch, or something of which the weight is not known."""
+    criteria.called(run, criterion, args, at)
+    if told_windows.was_told(run, criterion) or any(isinstance(value, Symbol) and TOLD in value.tags for value in args):
+        criterion = with_changes(criterion, averaged=None)
+    if criterion.elementwise:
+        return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=provenance.of(args))
+    handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
+    weight, trail = None if criterion.averaged is None else Fraction(1), precision.trail_of(run, args)
+    return Loss(weight, trail=trail, of=handed, summed=criterion.averaged is False, ignores=criterion.ignores)
+
+
+def call(
+    run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span, quiet: bool = False
+) -> Value:
+    """A call of a symbol, or of an attribute of one: a method of a role, a criterion, a model, or nothing known.
+
+    `quiet`: it is known to do nothing to what it is handed.
+    """
+    if func.text.startswith("torch.enable_grad(") and args and isinstance(args[0], Function | Method):
+        return args[0]  # a closure, wrapped as optimizers do it
+    if func.text == "object.__setattr__":
+        return builtins.call(run, "setattr", args, keywords, at)
+    if METHOD in func.tags:
+        return _made_of_a_method(run, func, args, keywords, at)
+    owner, _, method = func.text.rpartition(".")
+    places.called(run, owner, "" if only_reads(method) else method)
+    if owner and not run.in_batches:
+        told_windows.tell(run, Symbol(owner), [*args, *keywords.values()])
+    if owner and method in parameter_owners.CASTS:
+        parameter_owners.cast(run, owner, method, [*args, *keywords.values()])
+    if owner and method in _METHODS:
+        found = _method(run, func, owner, method, args, keywords, at)
+        if found is not None:
+            return found
+    elif owner and _hidden_from_us(method) and roles.role_of(run, Symbol(owner, func.origin)) == "optimizer":
+        run.emit(Kind.OPAQUE, at, roles.play(run, Symbol(owner, func.origin, governed=func.governed), "optimizer"))
+    if not quiet and not _clips_numbers(run, func, args):
+        unseen.hand_over(run, func, args, keywords, at)
+    return _plain(run, func, args, keywords, at)
+
+
+def _made_of_a_method(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """A call of what code that is not seen has made of a method: it may call it now and then, unless it stands in its
+    place."""
+    if func.name in _METHODS:
+        return step_methods.call_named(run, func.given, func.name, args, keywords, at)
+    run.emit(Kind.OPAQUE, at, func.given if isinstance(func.given, Optimizer) else None)
+    return Symbol(f"{func.text}()", Origin.OPAQUE)
+
+
+def _clips_numbers(run: Run, func: Symbol, args: list[Value]) -> bool:
+    """Whether it is the `clip` of a tensor or an array, and not of whoever clips gradients."""
+    owner, _, method = func.text.rpartition(".")
+    if method not in ("clip", "clip_") or not owner or any(isinstance(value, (Parameters, Gradient)) for value in args):
+        return False
+    symbol = Symbol(owner)
+    return not (_MAY_CLIP(symbol.name) or roles.is_model(run, symbol) or roles.role_of(run, symbol))
+
+
+def _hidden_from_us(method: str) -> bool:
+    """Whether nobody knows what a method of an optimizer does; a class belongs to a module that is called like one."""
+    return method not in TORCH.quiet and not method[:1].isupper()
+
+
+def _method(
+    run: Run, func: Symbol, owner: str, method: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
+) -> Value:
+    symbol = with_changes(func, text=owner, offset=0, tags=frozenset())
+    if method in hooks.ALL:
+        hooks.registered(run, method, args)
+    if method == "no_sync" and not args:
+        return NoSync(owner)
+    if method in ("chunk", "split"):
+        return _parts(run, symbol, args)
+    if method == "backward" or (method == "step" and "losses" in keywords):
+        return _backward(run, symbol, args, keywords, at)
+    if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
+        return averages.update(run, args, keywords, at)
+    role = roles.role_of(run, symbol)
+    named = roles.is_scheduler_name(_maker(owner) or symbol.name)
+    if named and (method == "step_update" or (method == "step" and role is None)):
+        run.emit(Kind.SCHEDULER_TOLD, at, scheduler=roles.play(run, symbol, "scheduler"))  # too little is known of it
+        return Symbol("None")
+    handed = roles.played_by(run, args[0]) if method == "step" and args else None
+    if role is None and (handed == "optimizer" or (method == "update" and ("scaler", symbol.text) in run.objects)):
+        role = "scaler"
+    if role == "scheduler" and symbol.governed:
+        return Symbol("None")
+    if role == "optimizer" and method == "zero_grad" and roles.is_model(run, symbol):
+        run.emit(Kind.ZERO_GRAD, at)  # an engine: it is the model too, whoever steps it
+    if role is not None and method in step_methods.OF_ROLE[role]:
+        return step_methods.call_named(run, roles.play(run, symbol, role), method, args, keywords, at)
+    if method == "zero_grad":
+        step_methods.zero_model(run, text_of(symbol), at)
+        return Symbol("None")
+    if method in ("clip_grad_norm_", "clip_grad_norm") and not args[1:]:
+        detail = clip_limits.told(run, args, keywords, at)
+        run.emit(Kind.CLIP, at, parameter_owners.optimizer_of(run, text_of(symbol)), detail=detail)
+        return Symbol("norm", Origin.DATA)
+    if method in ("parameters", "named_parameters"):
+        return Parameters(text_of(symbol), Once(), symbol.wrapper)
+    return tensors.call(run, symbol, method, args, keywords)
+
+
+def _maker(text: str) -> str:
+    """The name of the function that something not known was returned by, empty for what no call returned."""
+    called, parenthesis, _ = text.partition("(")
+    return last_part(called) if parenthesis else ""
+
+
+_METHODS = hooks.ALL | hooks.OF_STEPS | UPDATES | tensors.METHODS
+_METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "step", "step_update", "zero_grad"}
+_METHODS |= {"no_sync", "scale", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
+
+
+def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
+    """The parts of a batch: as many as are named, else as many as a window has."""
+    count = known_numbers.number(run, args[0]) if args else None
+    known = int(count) if count is not None and count > 1 else WINDOW
+    return Stream(lambda index: Symbol(f"{symbol.text}[{index}]", Origin.DATA), known, window=True)
+
+
+def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    """`x.backward()`: a loss of its own, or a framework's backward that is handed one, or a list for those of a
+    pipeline."""
+    handed = [
+        value for value in (*args, *keywords.values()) if isinstance(value, (Loss, Symbol)) and roles.is_loss(value)
+    ]
+    engine = bool(args) and symbol.origin is Origin.RUN and not roles.is_loss(symbol)  # of no batch: that is no loss
+    if handed or engine or symbol.governed or "losses" in keywords:
+        run.emit(Kind.OPAQUE, at)
+        return Symbol("None")
+    if libraries.takes_back(run, symbol.reach, symbol, at):
+        return Symbol("None")
+    run.loop_gate = None
+    by_hand = any(loss_scales.is_of_scaler(run, value) for value in (*args, *keywords.values()))
+    scaled = None if by_hand else loss_scales.scaled(run, symbol)
+    forward = precision.of_backward(run, symbol.ran, scaled)
+    through = provenance.asked(run, symbol.reach)
+    detail = {"whole": "yes"} if symbol.forward else {}
+    hooks.before_backward(run, at)
+    run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, detail=detail, **ranks.backward(run, at))
+    hooks.after_backward(run, at)
+    return Symbol("None")
+
+
+def is_criterion(name: str) -> bool:
+    """Whether something that is called is called a loss function: `focal_loss`, `criterion_D`, `loss_fn`."""
+    said = words.words(name)
+    return (_CRITERION(name) or _CRITERION_NAMED(name)) and said[0] not in _VERBS
+
+
+def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    norms.called(run, func.name, [*args, *keywords.values()], at)
+    computes = func.wrapper is Wrapper.INSIDE or not only_reads(func.name)
+    if computes and func.name not in TORCH.quiet | ranks.NO_FORWARD:
+        ranks.handed(run, func, [*args, *keywords.values()], at)
+    if func.name == "enter_context" and args:
+        precision.enter(run, args[0])
+        ranks.enter(run, args[0])
+        return args[0]
+    values = (*args, *keywords.values())
+    losses = [value for value in values if isinstance(value, Loss)]
+    if losses and unseen.keeps_loss(run, func.name, values):
+        return with_changes(losses[0], attached=False)
+    if is_criterion(func.name):
+        divides = losses or told_windows.was_told(run, func) or told_windows.speaks_of_window(run, values)
+        if not args and not keywords:
+            return Symbol(func.text + "()", Origin.OPAQUE)
+        trail = precision.trail_of(run, [*args, *keywords.values()])
+        if roles.is_model(run, func):
+            trail.reach = provenance.through(run, func.text, [*args, *keywords.values()])
+        trail.of_all = ranks.speaks_of_all(func.name)
+        return Loss(None if divides else Fraction(1), trail=trail)
+    if roles.is_model(run, func) and words.words(func.name)[0] not in _MAKING:
+        return _output(run, func, args, keywords)
+    data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
+    counted = run.in_batches and any(_may_count(run, value) for value in values)
+    known = func.origin is Origin.RUN and all(_constant(value) for value in values) and not counted
+    settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
+    origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
+    inner = ", ".join(text_of(value) for value in values)[:60]
+    through = provenance.of([func, *(values if roles.is_loss_name(func.name) else ())])  # others may only look at it
+    ran = precision.of_call(run, func)
+    text = f"{func.text}({inner})"
+    given, marks = _given(run, func, values)
+    knows = (data or not run.in_batches) and told_windows.speaks_of_window(run, values)
+    tags = marks | ({TOLD} if knows else set())
+    governed = func.governed
+    made = Symbol(text, origin, governed=governed, tags=tags, ran=ran, half=func.half, reach=through, given=given)
+    return with_changes(made, endless=True) if says_endless(text) else made
+
+
+def _given(run: Run, func: Symbol, values: tuple[Value, ...]) -> tuple[Value, frozenset[str]]:
+    """The part of the step, or that with the method, which a call is given, and what is said of what it returns."""
+    owners = [owner for value in values if (owner := roles.of_a_part(run, value)) is not None]
+    if owners and not only_reads(func.name):
+        return owners[0], frozenset({METHOD})
+    optimizers = [value for value in values if roles.is_an_optimizer(run, value)]
+    parts = optimizers or [value for value in values if isinstance(value, Scaler)]
+    known = len(parts) == 1 and not run.program.libraries  # what wraps which is theirs
+    return parts[0] if known else None, frozenset()
+
+
+def _may_count(run: Run, value: Value) -> bool:
+    """Whether a value may be what counts the batches: a number, by the loop for all that is known, or who hands it."""
+    if isinstance(value, Symbol):
+        return value.text in run.model.counters
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """What a model returns."""
+    ran = precision.of_forward(run, model)
+    through, half = provenance.through(run, model.text, [*args, *keywords.values()]), criteria.half(run, model)
+    if asks_for_mean(run.program.packages, keywords):
+        return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
+    text, governed = f"{model.text}(...)", model.governed
+    divides = told_windows.was_told(run, model) or told_windows.speaks_of_window(run, [*args, *keywords.values()])
+    known = COUNTS not in keywords and not divides
+    return Symbol(text, Origin.DATA, forward=known, governed=governed, ran=ran, half=half, reach=through)
+
+
+def _constant(value: Value) -> bool:
+    return isinstance(value, (str, int, float, type(None), Fraction)) or (
+        isinstance(value, Symbol) and value.origin is Origin.RUN
+    )
+
+
+def hand_over_if_lost(
+    run: Run, node: ir.Function | ir.Lambda, args: list[Value], keywords: dict[str, Value], at: ir.Span
+) -> None:
+    """A function of the program that is not run although it acts (recursion too deep) is code not followed."""
+    if isinstance(node, ir.Function) and node.relevant and len(run.stack) >= MAX_DEPTH:
+        run.emit(Kind.OPAQUE, at)

@@ -1,0 +1,82 @@
+"""Autocast and `no_sync` contexts, as values of a program, and what is open of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from amplint.flow import program as ir
+from amplint.protocol.precision import Precision
+from amplint.protocol.ranks import Wrapper
+from amplint.state.values import Incomplete, Value
+
+
+@dataclass(frozen=True)
+class Autocast:
+    """An autocast context that has not been entered; `device` is `cuda`, `cpu` or None when it is not known."""
+
+    device: str | None
+    dtype: Value = None
+    enabled: Value = True
+
+
+@dataclass(frozen=True)
+class Region:
+    """The region that the program is in, and the kind of device that it is for."""
+
+    precision: Precision
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A function with some of its arguments given."""
+
+    function: Value
+    args: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+    whole: bool = True
+    """Whether no others were given that are not known."""
+
+    def given(self, more: dict[str, Value]) -> dict[str, Value]:
+        """All keyword arguments of a call that gives some more."""
+        every = {**dict(self.keywords), **more}
+        return every if self.whole and not isinstance(more, Incomplete) else Incomplete(every)
+
+
+@dataclass(eq=False)
+class Stack:
+    """A `contextlib.ExitStack`: what it calls when it is left, and where that was said."""
+
+    later: list[tuple[Partial, ir.Span]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class NoSync:
+    """`model.no_sync()`, not entered yet."""
+
+    model: str
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A forward of a wrapped model, in a micro-step. `held`: its gradients are not to be reduced."""
+
+    model: str
+    wrapper: Wrapper
+    held: bool
+    at: ir.Span
+    tick: int
+
+
+@dataclass
+class Ranks:
+    """What a run knows of its other processes.
+
+    `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand. `forwards`: since
+    the backward before; `spent`: the next forward begins anew.
+    """
+
+    held: frozenset[str] = frozenset()
+    off: set[str] = field(default_factory=set)
+    forwards: list[Forward] = field(default_factory=list)
+    spent: bool = False

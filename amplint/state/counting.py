@@ -1,0 +1,56 @@
+"""What a number counts: the micro-steps of a window, epochs, or what its tags say."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from amplint.state.counts import Count, Length, Quotient
+from amplint.state.model import LONGEST, Model
+from amplint.state.values import Symbol, Value, last_part
+
+_WINDOW_NAME = re.compile(
+    r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
+    r"|(num_|n_)?micro_?(batches|steps)|iter_size|iteration_per_update|steps_per_update|(^|_)acc_steps?$"
+)
+_EPOCHS_NAME = re.compile(r"(?i)^(?!\w*(per|step|iter|batch))\w*epochs?$")
+_EPOCHS = frozenset({"epochs"})
+TOLD = "was told the window"
+"""The tag of what code that is not seen has made of the length of a window, by which it may divide; it is no number."""
+OF_SCALE = frozenset({"scale"})
+"""The tag of a scaler's scale, and of what was computed from it."""
+
+
+@lru_cache(maxsize=4096)
+def names_window(name: str) -> bool:
+    """Whether a name is one that people give the length of a window."""
+    return bool(_WINDOW_NAME.search(last_part(name)))
+
+
+@lru_cache(maxsize=4096)
+def names_epochs(name: str) -> bool:
+    """Whether a name is one that people give a number of epochs."""
+    return bool(_EPOCHS_NAME.search(last_part(name)))
+
+
+def counted(model: Model, value: Value, name: str) -> Value:
+    """A plain number as what its name says it is: the length of a window, or a number of epochs.
+
+    Raises Again for the first window of its length that is too long to be played as it is.
+    """
+    long = isinstance(value, Length) and value.name.isdecimal()
+    if not (type(value) is int or long) or value < 2:
+        return value
+    if names_window(name):
+        if value > LONGEST:
+            model.learn_length(value)
+        return Length(value, name)
+    return Count(value, _EPOCHS) if names_epochs(name) else value
+
+
+def tags_of(value: Value) -> frozenset[str]:
+    """What a number counts; a symbol that nothing else is known of may say so by its name, if it has one."""
+    if isinstance(value, Symbol) and not value.tags and " " not in value.text and names_epochs(value.text):
+        return _EPOCHS
+    tags = value.tags if isinstance(value, (Symbol, Length, Count, Quotient)) else frozenset[str]()
+    return tags - {TOLD} if TOLD in tags else tags

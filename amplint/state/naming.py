@@ -1,0 +1,41 @@
+"""What a value is known as once it has a name."""
+
+from __future__ import annotations
+
+from amplint.protocol.values import with_changes
+from amplint.state import counting
+from amplint.state.run import Run
+from amplint.state.values import Origin, Symbol, Value
+from amplint.state.words import says
+
+_OWN_SCHEDULER = says(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
+"""A scheduler of a class that is not torch's: nobody knows what its `step()` counts from."""
+
+
+def is_made(value: Value) -> bool:
+    """Whether a value is what a call returned: another object each time."""
+    return isinstance(value, Symbol) and value.text.endswith(")") and not value.offset
+
+
+def named(run: Run, value: Value, name: str) -> Value:
+    """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length.
+
+    Its maker may have been told the window: then whatever has the name was.
+    """
+    if isinstance(value, int):
+        return counting.counted(run.model, value, name)
+    if isinstance(value, Symbol) and counting.TOLD in value.tags:
+        run.told.add(name)
+    if is_made(value) and _OWN_SCHEDULER(value.text):
+        return with_changes(value, text=name, governed=True)
+    if is_made(value) or (isinstance(value, Symbol) and _COMPUTED(value.text) and _is_window(value, name)):
+        return with_changes(value, text=name)
+    return value
+
+
+_COMPUTED = says(r" (//?|\*) ")
+
+
+def _is_window(value: Symbol, name: str) -> bool:
+    """Whether a number that was worked out before the loop has a name that people give the length of a window."""
+    return value.origin is Origin.RUN and not value.offset and counting.names_window(name)

@@ -1,0 +1,373 @@
+"""One run of a program: its decisions, its trace, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from amplint.flow import program as ir
+from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
+from amplint.protocol.precision import Precision
+from amplint.state.blocks import Block, Yielded
+from amplint.state.contexts import Ranks, Region
+from amplint.state.model import Model
+from amplint.state.scopes import Module, Scope
+from amplint.state.signals import Signal
+from amplint.state.values import Arguments, Class, Keywords, Optimizer, Origin, Scaler, Scheduler, Stream, Symbol, Value
+
+_OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
+_OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
+
+MAX_STATEMENTS = 30_000
+MAX_DEPTH = 14
+
+
+_PASSED = {Kind.BACKWARD: 0, Kind.STEP: 1, Kind.SCALER_STEP: 1, Kind.EPOCH_END: 2}
+
+
+class Cut(Exception):
+    """The run has taken more steps than it may."""
+
+
+class NothingLeft(Exception):
+    """An iterator of known length has handed out all that it has."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A condition over symbols, and how it was decided for this run."""
+
+    key: str
+    value: bool
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the parts of the interpreter ask of one another; each is a function of a module of its own."""
+
+    evaluate: Callable[[Run, Scope, ir.Expr], Value]
+    execute: Callable[[Run, Scope, tuple[ir.Stmt, ...]], Signal]
+    assign: Callable[[Run, Scope, ir.Expr, Value], None]
+    invoke: Callable[[Run, Value, Arguments, Keywords, ir.Span], Value]
+    read: Callable[[Run, Value, str], Value]
+    instantiate: Callable[[Run, Class, Arguments, Keywords, ir.Span], Value]
+    stream_of: Callable[[Run, Value], Stream]
+
+
+@dataclass
+class Run:
+    """The state of one run.
+
+    `passed`: the backward passes, updates and ends of epochs so far. `turns`: per text of what a loop is bounded by,
+    what passes in one turn of it; `lengths`: per text of what loops went through, its length; `compared`: per symbol,
+    the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
+    horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
+    steps; `early`: of those made before anything was handed to one; `warm`: what warm-ups count, with those of their
+    schedules; `multiplied`: those that are so many windows, and whether for each process; `composed`: those of
+    schedules of the program's own, with those of the numbers that enter them. `annotations`: what role those of
+    parameters name. `doubts`: the updates so far, at each condition that may ask about the last one. `finite`: the
+    tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit. `kept`: the
+    updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out. `batch_sizes`:
+    of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer that code
+    which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
+    framework's whole step. `called`: it began in a function that others call, in contexts that are not seen.
+    `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
+    `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects that are not
+    seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises is caught.
+    `stands_in`: what runs is a method of the user's in the place of a framework's.
+    `endless`: a loop over batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data
+    have no length. `loaded`: what loaders were made of, with what that says of its length. `branches`: those of
+    conditions that the program is in. `places`: by what an object that is not seen is known by, what was put into it
+    under which name; `touched`: by that, those that methods which are not seen were called on amid the batches;
+    `remade`: by that, the optimizers and scalers that code which is not seen had before the batches, and what it made
+    of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
+    `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
+    has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
+    a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
+    `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
+    """
+
+    program: ir.Program
+    model: Model
+    machine: Machine
+    forced: dict[str, bool] = field(default_factory=dict)
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    equal: dict[str, str] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    stack: list[Site] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+    loop_gate: Gate | None = None
+    branches: list[tuple[tuple[Site, ...], int]] = field(default_factory=list)
+    optimizers: dict[str, Optimizer] = field(default_factory=dict)
+    objects: dict[tuple[str, str], Value] = field(default_factory=dict)
+    annotated: dict[str, str] = field(default_factory=dict)
+    annotations: dict[int, str | None] = field(default_factory=dict)
+    executed: set[int] = field(default_factory=set)
+    tick: int = 0
+    turn: int = 0
+    added_over: str = ""
+    left: bool = False
+    last_batch: bool = False
+    in_batches: int = 0
+    sometimes: int = 0
+    takes: int | None = None
+    handed_out: dict[int, tuple[Value, int]] = field(default_factory=dict)
+    picked: int = 0
+    over_batches: int = 0
+    yielded: list[Yielded] = field(default_factory=list)
+    waiting: Block | None = None
+    made: int = 0
+    hooked: bool = False
+    hooks: set[str] = field(default_factory=set)
+    assumed: bool = False
+    without_graph: int = 0
+    within: int = 0
+    in_operator: int = 0
+    loops: list[ir.Shape] = field(default_factory=list)
+    region: Region = field(default=Region(Precision.OFF))
+    entered: bool = False
+    ranks: Ranks = field(default_factory=Ranks)
+    defaults_changed: bool = False
+    cost: int = 0
+    neighbours: dict[str, Scope] = field(default_factory=dict)
+    here: Module | None = None
+    library_scopes: dict[str, Scope] = field(default_factory=dict)
+    keepers: dict[str, Value] = field(default_factory=dict)
+    handed: bool = False
+    taken: Optimizer | None = None
+    passed_over: bool = False
+    whole: bool = False
+    called: bool = False
+    per_call: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    holders: set[str] = field(default_factory=set)
+    caught: int = 0
+    stands_in: bool = False
+    remarks: dict[str, str] = field(default_factory=dict)
+    passed: list[int] = field(default_factory=lambda: [0, 0, 0])
+    turns: dict[str, set[str]] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)
+    compared: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    prepared: list[dict[str, str]] = field(default_factory=list)
+    early: list[dict[str, str]] = field(default_factory=list)
+    warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
+    multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
+    composed: list[tuple[list[dict[str, str]], dict[str, str]]] = field(default_factory=list)
+    doubts: list[int] = field(default_factory=list)
+    finite: int = 0
+    large: int = 0
+    open_scales: list[str] = field(default_factory=list)
+    kept: dict[str, int] = field(default_factory=dict)
+    batch_sizes: set[str] = field(default_factory=set)
+    endless: bool = False
+    loaded: dict[str, frozenset[str]] = field(default_factory=dict)
+    places: dict[str, dict[str, Value]] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    remade: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    streamed: set[str] = field(default_factory=set)
+    owes: bool | None = None
+
+    @property
+    def choices(self) -> dict[str, bool]:
+        """What was decided, in the order in which it was first asked."""
+        return {decision.key: decision.value for decision in self.decisions.values()}
+
+    @property
+    def barren(self) -> bool:
+        """Whether the run ended before any backward: what was decided in it may matter for all that follows."""
+        return self.passed[0] == 0
+
+    @cached_property
+    def happened(self) -> Hashable:
+        """All that happened by the end of the run, in a form that is quick to compare."""
+        return tuple(
+            (
+                event.kind.value,
+                event.site.path,
+                event.site.row,
+                event.optimizer,
+                event.scaled,
+                event.weight,
+                len(event.stack),
+                (event.gate.restarts,) if event.gate is not None else None,
+                len(event.maker),
+                event.wrapper,
+                event.sync,
+                (event.region, event.forward, event.parameters) if event.kind in _OF_PRECISION else None,
+                (event.detail.get("unit"), "exact" in event.detail) if event.kind is Kind.CREATE else None,
+            )
+            for event in self.events
+        )
+
+    def evaluate(self, scope: Scope, node: ir.Expr) -> Value:
+        """The value of an expression."""
+        return self.machine.evaluate(self, scope, node)
+
+    def execute(self, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
+        """Runs statements until one of them jumps."""
+        return self.machine.execute(self, scope, body)
+
+    def assign(self, scope: Scope, target: ir.Expr, value: Value) -> None:
+        """`target = value`."""
+        self.machine.assign(self, scope, target, value)
+
+    def invoke(self, func: Value, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+        """The value of calling a value."""
+        return self.machine.invoke(self, func, args, keywords, at)
+
+    def read(self, owner: Value, name: str) -> Value:
+        """`owner.name`."""
+        return self.machine.read(self, owner, name)
+
+    def instantiate(self, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
+        """A new object of a class of the program, its constructor run."""
+        return self.machine.instantiate(self, klass, args, keywords, at)
+
+    def stream_of(self, value: Value) -> Stream:
+        """A value as something to iterate over."""
+        return self.machine.stream_of(self, value)
+
+    def site(self, at: ir.Span) -> Site:
+        """A span of the code that runs as a site; what a library does, happens where it was called."""
+        if self.here is None:
+            return Site(self.program.path, *at)
+        if self.here.library:
+            return self.stack[-1] if self.stack else Site(self.program.path, 0)
+        return Site(self.here.path, *at)
+
+    @property
+    def path(self) -> str:
+        """The path of the file that the code that runs stands in."""
+        return self.program.path if self.here is None else self.here.path
+
+    @property
+    def born(self) -> tuple[int, int]:
+        """The micro-step that a loss is made in now, and the turn of a loop that only adds losses up."""
+        return self.tick, self.turn
+
+    @property
+    def in_library(self) -> bool:
+        """Whether the code that runs tells what a library does."""
+        return self.here is not None and self.here.library
+
+    @contextmanager
+    def calling(self, module: Module | None, at: ir.Span) -> Iterator[None]:
+        """While it is open, a function of a module runs, called at a place of the module that ran before."""
+        before, pushed = self.here, not self.in_library
+        if pushed:
+            self.stack.append(self.site(at))
+        self.here = module
+        try:
+            yield
+        finally:
+            self.here = before
+            if pushed:
+                self.stack.pop()
+
+    def branch(self, at: ir.Span, number: int) -> None:
+        """Goes into a branch of a condition at a place, to the end of the block; what a library does has no place."""
+        if not self.in_library:
+            self.branches.append(((*self.stack, self.site(at)), number))
+
+    def count(self) -> None:
+        """Counts a statement. Raises Cut when the run has become too long."""
+        self.cost += 1
+        if self.cost > MAX_STATEMENTS:
+            raise Cut
+
+    def name(self, base: str) -> str:
+        """A key that no other object of this run has."""
+        self.made += 1
+        return f"{base}#{self.made}"
+
+    def decide(self, key: str, origin: Origin, default: bool = True) -> bool:
+        """The value of a condition for this run; the same each time it is asked."""
+        if key not in self.decisions:
+            self.decisions[key] = Decision(key, self.forced.get(key, default), origin)
+        return self.decisions[key].value
+
+    def equals(self, left: str, right: str, origin: Origin) -> bool:
+        """Whether a symbol is equal to a constant in this run: to one constant at most."""
+        if left in self.equal:
+            return self.equal[left] == right
+        answer = self.decide(f"{left} == {right}", origin)
+        if answer:
+            self.equal[left] = right
+        return answer
+
+    def emit(
+        self,
+        kind: Kind,
+        at: ir.Span,
+        optimizer: Optimizer | None = None,
+        scaler: Scaler | None = None,
+        scheduler: Scheduler | None = None,
+        weight: Fraction | None = None,
+        **rest: Any,
+    ) -> None:
+        """Adds an event to the trace; of a governed optimizer, which is not ours to judge, that it stepped."""
+        if optimizer is not None and optimizer.governed:
+            if kind not in STEPS:
+                return
+            kind, rest = Kind.OPAQUE, {"detail": {"steps": "yes"}}
+        if kind is Kind.ZERO_GRAD and self.program.restores:
+            kind = Kind.OPAQUE  # what was put aside before comes back
+        if details := self._details(kind, optimizer):
+            rest["detail"] = {**rest.get("detail", {}), **details}
+        event = Event(
+            kind,
+            self.site(at),
+            optimizer.key if optimizer else None,
+            scaler.key if scaler else None,
+            scheduler.key if scheduler else None,
+            weight=weight,
+            gate=self._gate(kind),
+            stack=tuple(self.stack[:-1] if self.in_library else self.stack),
+            maker=scaler.maker if scaler else (),
+            parameters=_parameters(kind, optimizer, scaler),
+            repeats=self.in_batches > 0,
+            region=self.region.precision,
+            branches=frozenset(self.branches) if kind is Kind.BACKWARD else frozenset(),
+            **rest,
+        )
+        self.events.append(event)
+        if kind in _PASSED:
+            self.passed[_PASSED[kind]] += 1
+
+    def _details(self, kind: Kind, optimizer: Optimizer | None) -> dict[str, str]:
+        """What is true of an event because of where the run is."""
+        found: dict[str, str] = {}
+        if self.here is not None and self.here.library:
+            found |= {**self.here.detail, **self.remarks}
+        elif self.open_scales:
+            found |= {"framework": self.open_scales[-1], **({"within": "yes"} if kind is Kind.CLIP else {})}
+        if self.finite and kind in _OF_FINITE:
+            found["finite"] = "asked"
+        if self.large and kind in _OF_FINITE:
+            found["large"] = "asked"
+        return {**found, **optimizer.due} if optimizer is not None and kind in STEPS else found
+
+    def _gate(self, kind: Kind) -> Gate | None:
+        if self.gates:
+            return self.gates[-1]
+        if kind in (Kind.STEP, Kind.SCALER_STEP) and self.loop_gate is not None:
+            return self.loop_gate
+        return None
+
+
+def _parameters(kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) -> Precision:
+    """The precision of what is stepped, or unscaled by a scaler that is torch's own and minds."""
+    minds = scaler.known and not scaler.sharded if scaler else kind is Kind.STEP
+    return optimizer.precision if optimizer is not None and minds else Precision.UNKNOWN
+
+
+def is_symbol(value: Value) -> bool:
+    """Whether a value is not known."""
+    return isinstance(value, Symbol)
