@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from math import isclose
+from math import isclose, prod
 from typing import Any
 
 from torch import Tensor
@@ -78,13 +78,21 @@ class Term:
 
     @property
     def told(self) -> float | None:
-        """The weight to judge by: exact where both agree; None where factors cancel, as in `2 * loss / 2`."""
-        if self.multiplied and self.divisors and self.elements.mean is not False and _is_one(self.factor):
+        """The weight to judge by: exact where both agree; None where factors cancel, as in `2 * loss / 2`, or where one
+        of them may be a division or none, as in `0.25 * loss / 4`."""
+        if self.multiplied and self.divisors and self.elements.mean is not False and self._is_ambiguous():
             return None
         reckoned, weight = self.reckoned, self.weight
         if reckoned is None or weight is None:
             return reckoned if weight is None else weight
         return reckoned if isclose(reckoned, weight, rel_tol=1e-2) else weight
+
+    def _is_ambiguous(self) -> bool:
+        """Whether a loss that was divided was multiplied by what looks like a division, too, or undoes one."""
+        if self.factor is None or not self.factor:
+            return False
+        share = 1 / (self.factor * prod(self.divisors))
+        return _is_one(self.factor) or (share > 1.5 and isclose(share, round(share), rel_tol=1e-6))
 
 
 _BLANK = Term("", Elements(None), None)

@@ -92,11 +92,14 @@ def divided_by_both(moment: Moment) -> bool:
     count = window.micro_steps
     if count < 2 or window.late or backward is None or not _may_divide(backward):
         return False
-    if "twice" in backward.detail:
-        return True
     if count == 2:  # 1/2 may be meant, as the weight of a loss; two divisors are seen in a run alone
         return _seen_twice(moment)
     return any(weight is not None and isclose(weight, 1 / count, rel_tol=1e-6) for weight in totals(window))
+
+
+def divided_again(moment: Moment) -> bool:
+    """Whether a loss that a framework divides by its window, as it is back-propagated, was divided by it before."""
+    return "twice" in moment.event.detail and _may_divide(moment.event)
 
 
 def _may_divide(backward: Event) -> bool:
@@ -211,8 +214,9 @@ def asked_words(moment: Moment) -> dict[str, str]:
 
 def twice_words(moment: Moment) -> dict[str, str]:
     """By what the losses are divided twice, and how large the gradient is."""
-    said = moment.last[Kind.BACKWARD].detail
-    n = said.get("divisor", "2" if _seen_twice(moment) else "N")
+    event = moment.event if moment.event.kind is Kind.BACKWARD else moment.last[Kind.BACKWARD]
+    said = event.detail
+    n = said.get("twice") or said.get("divisor", "2" if _seen_twice(moment) else "N")
     since = {"begins": said["begins"]} if "begins" in said else {}
     return {"n": n, "sum": f"1 / {n}", "again": _FRAMEWORK, **since, **divisor_words(moment)}
 

@@ -15,6 +15,7 @@ from amplint.protocol.values import with_changes
 from amplint.state.counting import names_window, tags_of
 from amplint.state.counts import Length
 from amplint.state.known_numbers import number, window_of
+from amplint.state.model import WINDOW
 from amplint.state.run import Run
 from amplint.state.values import Loss, Origin, Symbol, Value, text_of
 
@@ -43,7 +44,11 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
         return scaled
     if op == "*":
         named = _share(run, node.right if loss is left else node.left)
-        return with_changes(loss.times(factor, text_of(other)), over=None, divisor=named or loss.divisor)
+        plain = Fraction(1) if named or factor is None or tags_of(other) else Fraction(factor)
+        constant = loss.constant * plain
+        return with_changes(
+            loss.times(factor, text_of(other)), over=None, divisor=named or loss.divisor, constant=constant
+        )
     if op == "/" and isinstance(left, Loss):
         return _divided(run, loss, other, factor, node)
     return Loss(None, trail=loss.trail)
@@ -61,7 +66,7 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
     """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
     window = window_of(run, other) or (other if isinstance(other, Length) else None)
     if run.in_library and factor != 1 and loss.trail.shared is None:
-        loss.trail.shared = loss.divisor if window is not None and window.name == loss.divisor else ""
+        loss.trail.shared = _divided_before(loss, window, factor)
     if not factor or (isinstance(other, Symbol) and other.governed):
         return _by_symbol(loss, text_of(other))
     if factor > 1:
@@ -76,6 +81,16 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
         return with_changes(result, divisor=divisor, over=None)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
     return with_changes(result, over=text) if epoch else result
+
+
+def _divided_before(loss: Loss, window: Length | None, factor: int | Fraction | None) -> str:
+    """By what a loss that a library divides was divided before, if by the same window: one that goes by the same name,
+    or is the same number, unless that is one that the model gives to windows, or that a term may weigh; else empty."""
+    if window is not None and window.name == loss.divisor:
+        return loss.divisor
+    written = factor is not None and factor > 2 and (window is None or factor != WINDOW)
+    alike = written and factor is not None and loss.weight == loss.constant / factor
+    return (loss.divisor or str(factor)) if alike else ""
 
 
 def divided_by(run: Run, loss: Loss) -> dict[str, str]:
@@ -121,7 +136,8 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
     over = left.over if left.over == right.over else None
     summed = left.summed or right.summed
     weight, factors, ignores = _sum_of(left, right), left.factors | right.factors, left.ignores or right.ignores
-    return Loss(weight, factors, scaler, divisor, over, summed=summed, trail=trail, ignores=ignores)
+    constant = next((one.constant for one in (left, right) if one.weight == weight), Fraction(1))
+    return Loss(weight, factors, scaler, divisor, over, summed=summed, trail=trail, ignores=ignores, constant=constant)
 
 
 def _sum_of(left: Loss, right: Loss) -> Fraction | None:

@@ -242,9 +242,14 @@ def _goes_on(breach: Breach, trace: Trace) -> bool:
 
 
 def _trains(breach: Breach, trace: Trace) -> bool:
-    """Whether an optimizer steps in a run, if it does beside the mistake: a run may be over before its first update."""
+    """Whether the optimizer of a mistake steps in a run, if it does beside it: a run may be over before its first
+    update, or leave each one out."""
     shown = breach.shown
-    return _steps(trace) or shown is None or not any(event.kind in STEPS for event in shown.events)
+    if shown is None:
+        return True
+    stepped = {event.optimizer for event in shown.events if event.kind in STEPS}
+    own = stepped & {shown.moment.name} or stepped
+    return not own or any(event.kind in STEPS and event.optimizer in {None, *own} for event in trace.events)
 
 
 def _is_followed(breach: Breach, trace: Trace) -> bool:
@@ -389,4 +394,4 @@ def _places(event: Event) -> tuple[Site, ...]:
 def _counted(breach: Breach, other: Trace) -> bool:
     """Whether the other run steps at all, and goes on for as long as it took the mistake to show: what an exception has
     ended earlier says nothing."""
-    return _steps(other) and _goes_on(breach, other)
+    return _steps(other) and _trains(breach, other) and _goes_on(breach, other)

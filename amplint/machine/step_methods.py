@@ -64,7 +64,11 @@ _SAME_LOSS = frozenset(
 )
 _KEEPS_NUMBERS = frozenset({"detach_", "requires_grad_", "masked_fill_", "nan_to_num_"})
 """Methods that leave gradients as they are, but for elements that are repaired or left out."""
-_OUT = frozenset({"item", "detach", "tolist", "numpy"})
+_OUT = frozenset(
+    """item detach tolist numpy dim ndimension numel nelement size element_size stride all any isnan isinf isfinite
+    isneginf isposinf eq ne lt le gt ge equal is_floating_point is_complex get_device""".split()
+)
+"""Methods that say something of a loss, without its graph."""
 
 
 def call(run: Run, func: Bound, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
@@ -288,7 +292,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         Kind.BACKWARD,
         at,
         scaler=loss.scaler,
-        weight=None if loss.factors or loss.summed or run.hooked else loss.weight,
+        weight=None if loss.factors or loss.summed or run.hooked else loss.share,
         scaled=loss.scaler is not None or trail.perhaps,
         factors=loss.factors,
         detail=detail,

@@ -137,6 +137,7 @@ class Loss:
     `divisor`: the window that it was divided by; `over`: what instead. `of`: what a known criterion was given.
     `attached`: it certainly carries its graph. `whole`: a model has returned it, whatever it is. `raw`: of a function
     not followed: no mean? `collected`: the sum over the ranks, not of its graph. `ignores`: targets that it leaves out.
+    `constant`: the part of `weight` that it was multiplied by as a number without a meaning, `0.5 * loss`.
     """
 
     weight: Fraction | None
@@ -152,6 +153,13 @@ class Loss:
     raw: bool = field(default=False, compare=False)
     collected: bool = field(default=False, compare=False)
     ignores: str = field(default="", compare=False)
+    constant: Fraction = field(default=Fraction(1), compare=False)
+
+    @property
+    def share(self) -> Fraction | None:
+        """The weight; of a loss that is divided by its window, without the constant that it is weighed by besides."""
+        known = self.weight is not None and self.divisor is not None and self.constant != 0
+        return self.weight / self.constant if self.weight is not None and known else self.weight
 
     def times(self, factor: Value, text: str) -> Loss:
         """The loss multiplied by a number, or by a symbol of which only the text is known."""

@@ -71,7 +71,13 @@ learning rate grows with it, and so does what a clip threshold lets through.
 from amplint.catalogue.amounts import weight_in_doubt
 from amplint.catalogue.remedy import Undivide, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import divided_before_an_engine, divided_by_both, divided_in_a_loop, twice_words
+from amplint.catalogue.through import (
+    divided_again,
+    divided_before_an_engine,
+    divided_by_both,
+    divided_in_a_loop,
+    twice_words,
+)
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
@@ -79,7 +85,11 @@ RULE = Rule(
     message="the loss is divided by {n} by hand, and again {again}: the gradient is {sum} times "
     "that of the equivalent batch",
     advice="leave the division to the framework",
-    when=(Condition(STEPS, also=divided_by_both), Condition(STEPS, also=divided_before_an_engine)),
+    when=(
+        Condition(Kind.BACKWARD, also=divided_again),
+        Condition(STEPS, also=divided_by_both),
+        Condition(STEPS, also=divided_before_an_engine),
+    ),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "stepped here"),),
     words=twice_words,

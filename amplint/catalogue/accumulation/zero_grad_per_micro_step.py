@@ -67,13 +67,22 @@ from amplint.catalogue.amounts import at_least, losing_again
 from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.state import Moment
+
+
+def _words(moment: Moment) -> dict[str, str]:
+    """When the gradients are erased: what a framework has prepared zeroes at the boundary alone."""
+    if "boundary" in moment.last[Kind.ZERO_GRAD].detail:
+        return {"when": "before the last backward of each window, which is when the prepared optimizer zeroes"}
+    return {"when": "on every micro-step though the optimizer steps once per window"}
+
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="gradients are erased on every micro-step though the optimizer steps once per window: only the last "
-    "micro-batch of each window counts",
+    message="gradients are erased {when}: only the last micro-batch of each window counts",
     advice="zero the gradients once per window, after the optimizer's step",
     when=(Condition(STEPS, lost=at_least(1), micro_steps=1, steps=at_least(1), also=losing_again),),
+    words=_words,
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),
     hides=("dropped-tail-window", "step-per-micro-step"),
