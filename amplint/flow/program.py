@@ -324,13 +324,15 @@ class Function(Node):
 
 @dataclass(frozen=True, slots=True)
 class Class(Node):
-    """A class definition. `fields`: the names that it annotates, in order."""
+    """A class definition. `fields`: the names that it annotates, in order; `keeps`: under which names its methods put
+    something into an object."""
 
     name: str
     bases: tuple[Expr, ...]
     body: tuple[Stmt, ...]
     decorators: tuple[Expr, ...] = ()
     fields: tuple[str, ...] = ()
+    keeps: frozenset[str] = frozenset()
 
 
 Stmt = (

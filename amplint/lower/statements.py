@@ -12,6 +12,7 @@ from amplint.lower.bound_methods import by_their_objects
 from amplint.lower.drawn import as_loops
 from amplint.lower.expressions import AUGMENT, Expressions
 from amplint.lower.flags import as_truths
+from amplint.lower.names import walk
 from amplint.source.parse import Tree
 
 
@@ -191,8 +192,16 @@ def _yields(node: cst.CSTNode) -> bool:
 def _class(self: Statements, node: cst.ClassDef) -> Iterator[ir.Stmt]:
     bases = tuple(self.value(base.value) for base in node.bases)
     decorators = tuple(self.value(decorator.decorator) for decorator in node.decorators)
-    fields = tuple(_fields(node.body))
-    yield ir.Class(self.span(node.name), node.name.value, bases, self.suite(node.body), decorators, fields)
+    fields, body = tuple(_fields(node.body)), self.suite(node.body)
+    yield ir.Class(self.span(node.name), node.name.value, bases, body, decorators, fields, frozenset(_kept(body)))
+
+
+def _kept(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
+    """Under which names the methods of a class put something into the object that they are called on."""
+    for node in (part for method in body if isinstance(method, ir.Function) for part in walk(method)):
+        target = node.target if isinstance(node, ir.Assign) else None
+        if isinstance(target, ir.Attr) and isinstance(target.owner, ir.Name) and target.owner.name == "self":
+            yield target.name
 
 
 def _fields(body: cst.BaseSuite) -> Iterator[str]:

@@ -16,6 +16,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.machine import attributes, libraries, places
 from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
 from amplint.state.contexts import Partial
 from amplint.state.scopes import Scope
 from amplint.state.values import (
@@ -52,9 +53,18 @@ def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
 
 
 def called(run: Run, owner: Value, func: Symbol, at: ir.Span) -> None:
-    """Something of a value was called that is not seen: a method, unless the value keeps it as an attribute."""
-    if not isinstance(owner, Instance) or func.text == f"{owner.text}.{func.name}":
-        called_on(run, owner, func.name, at)
+    """Something of a value was called that is not seen: a method of it, unless the value keeps it as an attribute, or a
+    wrapper has it."""
+    if func.wrapper is not Wrapper.NONE:
+        return
+    if isinstance(owner, Instance) and (func.text != f"{owner.text}.{func.name}" or _keeps(owner.klass, func.name)):
+        return
+    called_on(run, owner, func.name, at)
+
+
+def _keeps(klass: Class, name: str) -> bool:
+    """Whether the methods of a class put something into its objects under a name: then that is no method of a base."""
+    return name in klass.node.keeps or any(_keeps(base, name) for base in klass.bases if isinstance(base, Class))
 
 
 def called_by_name(run: Run, owner: Value, at: ir.Span) -> None:
