@@ -192,5 +192,11 @@ def _trace(run: Run, entry: Entry) -> Trace:
 
     cut = run.left or not run.events or run.events[-1].kind is not Kind.END
     return Trace(
-        run.events, run.choices, chosen(Origin.OPAQUE), chosen(Origin.DATA), not (entry.complete or run.whole), cut
+        run.events,
+        run.choices,
+        chosen(Origin.OPAQUE),
+        chosen(Origin.DATA),
+        not (entry.complete or run.whole),
+        cut,
+        frozenset(run.idle),
     )

@@ -34,7 +34,7 @@ class Trace:
 
     `opaque`: choices about what code did that could not be followed. `data`: choices that depend on the batches.
     `open`: what the gradients held before the first event is not known. `cut`: the program itself, or a limit, ended
-    the run before its time.
+    the run before its time. `idle`: the places of calls that did nothing, such as those of a scaler that is off.
     """
 
     events: Sequence[Event]
@@ -43,6 +43,7 @@ class Trace:
     data: frozenset[str] = frozenset()
     open: bool = False
     cut: bool = False
+    idle: frozenset[Site] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ class _Spared:
             for at, (trace, found) in enumerate(self._every)
             if trace.choices.get(_ON_CUDA, True)
             and all(one.key != breach.key for one in found)
-            and _comes_to(breach.site, trace.events)
+            and (breach.site in trace.idle or _comes_to(breach.site, trace.events))
             and _goes_on(breach, trace)
             and _trains(breach, trace)
             and _is_followed(breach, trace)

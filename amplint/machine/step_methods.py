@@ -172,6 +172,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     if optimizer is None and name in ("step", "unscale_"):
         run.emit(Kind.OPAQUE, at)  # nobody knows whose gradients
     elif not enabled(run, owner):
+        run.idle.add(run.site(at))
         if name == "step":
             hooks.before_step(run, optimizer, at)
             run.emit(Kind.STEP, at, optimizer)

@@ -90,6 +90,7 @@ class Run:
     has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
     a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
     `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
+    `idle`: the places of calls that did nothing.
     """
 
     program: ir.Program
@@ -173,6 +174,7 @@ class Run:
     told: set[str] = field(default_factory=set)
     streamed: set[str] = field(default_factory=set)
     owes: bool | None = None
+    idle: set[Site] = field(default_factory=set)
 
     @property
     def choices(self) -> dict[str, bool]:
