@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.domains import loss_scales, penalties, provenance
 from amplint.domains.retained_losses import joined
 from amplint.flow import program as ir
@@ -22,7 +24,7 @@ from amplint.state.values import Loss, Origin, Symbol, Value, text_of
 _SIZE = re.compile(r"^(?:len\((?P<a>.+)\)|(?P<b>.+)\.(?:size\(0\)|shape\[0\]|numel\(\)))$")
 """How the number of samples in a batch is asked for."""
 
-_EPOCH = re.compile(r"(?i)loader|batches|_dl\b")
+_EPOCH = within(words.LOADER)
 
 
 def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
@@ -79,7 +81,7 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
     divisor = window.name if window is not None else text if text in run.model.moduli else None
     if divisor is not None and not (amid and (window is None or window.name.isdecimal())):
         return with_changes(result, divisor=divisor, over=None)
-    epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH.search(text)
+    epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH(text)
     return with_changes(result, over=text) if epoch else result
 
 

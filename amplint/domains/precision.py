@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.domains import provenance
 from amplint.flow import program as ir
 from amplint.protocol.precision import LOWER, Precision, together
@@ -34,8 +36,8 @@ _DTYPES = {
 }
 _DEFAULTS = {"cuda": Precision.FLOAT16, "mps": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
 _NEUTRAL = re.compile(r"^(torch|contextlib|open|tempfile|warnings|tqdm|time|threading)\b|no_sync|no_grad|timer|profil")
-_REGIONS = re.compile(r"(?i)auto_?cast|mixed_precision")
-_CASTS = re.compile(r"(?i)amp|auto_?cast|ctx|context|precision|half")
+_REGIONS = within(words.REGION)
+_CASTS = within(words.CASTING)
 
 
 _WITHOUT_GRAPH = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
@@ -44,7 +46,7 @@ _MOVES = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "app
 
 def is_neutral(text: str) -> bool:
     """Whether a context is known to leave the step alone: torch's own, `no_sync`, a timer, a profiler, a region."""
-    return bool(_NEUTRAL.search(text) or _REGIONS.search(text))
+    return bool(_NEUTRAL.search(text) or _REGIONS(text))
 
 
 def is_autocast(name: str) -> bool:
@@ -111,7 +113,7 @@ def enter(run: Run, context: Value) -> None:
     harmless = isinstance(context, Symbol) and not context.governed and bool(_NEUTRAL.search(text))
     if context is None or harmless:
         return
-    if run.region.precision is Precision.OFF or _CASTS.search(text):
+    if run.region.precision is Precision.OFF or _CASTS(text):
         run.region = Region(Precision.UNKNOWN)
 
 

@@ -6,10 +6,10 @@ the program does with it: what bounds a loop counts the turns of that loop.
 
 from __future__ import annotations
 
-import re
-
 from amplint.dialects import DIALECTS
+from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import OF_FUNCTIONS, SLOW, Schedule
+from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.domains.schedule_meanings import LENGTH, NUMBERS
 from amplint.flow import program as ir
@@ -37,7 +37,7 @@ from amplint.state.run import Run
 from amplint.state.values import Loss, Optimizer, Public, Scheduler, Stream, Symbol, Value, text_of
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
-_PER_WINDOW = re.compile(r"(?i)accum|update|optim")
+_PER_WINDOW = within(words.PER_WINDOW)
 OF_BATCHES = "the loader's batches"
 """By this text goes what one turn of a loop over a loader counts."""
 
@@ -154,7 +154,7 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     elif tags == {"epochs"}:
         detail |= {"unit": EPOCHS, "exact": "yes"}
         run.unsettled.append((bound_text(value), detail))
-    elif isinstance(value, Symbol) and _PER_WINDOW.search(value.name):
+    elif isinstance(value, Symbol) and _PER_WINDOW(value.name):
         detail["unit"] = UPDATES
     elif isinstance(value, (Symbol, int)):
         run.unsettled.append((bound_text(value), detail))

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.domains import scheduler_units
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
@@ -20,7 +22,7 @@ from amplint.state.scopes import Scope
 from amplint.state.values import Function, Instance, Method, Scheduler, Value, text_of
 
 _RATES = ("get_lr", "_get_closed_form_lr")
-_WARM = re.compile(r"(?i)warm")
+_WARM = within(words.WARMING)
 _NO_TOTAL = re.compile(r"(?i)warm|start|last|cur|_count")
 _TOTAL = re.compile(
     r"(?i)total|t_max|max_?(iter|step|epoch|update)|num_\w*(iter|step|epoch|update)|\bn?_?(iter|step|epoch|update)s$"
@@ -75,7 +77,7 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
         made.said["unit"] = MICRO_BATCHES  # what it does with the window is not asked
         return
     known_ones = [one for one in every if tags_of(one.value) or _TOTAL.search(one.text)]
-    first = [one for one in known_ones if _WARM.search(one.text) and one.paired and tags_of(one.value)]
+    first = [one for one in known_ones if _WARM(one.text) and one.paired and tags_of(one.value)]
     totals = [one for one in known_ones if not _NO_TOTAL.search(one.text)] or first
     if totals:
         run.composed.append(([_counted(run, one) for one in totals], made.said))
@@ -212,7 +214,7 @@ class _Body:
         """
         compared = [node for node in self.nodes if isinstance(node, ir.Compare)]
         sides = [pair for node in compared for pair in _sides(node)]
-        if any(self._counts(one) and not _WARM.search(spelled(other)) for one, other in sides):
+        if any(self._counts(one) and not _WARM(spelled(other)) for one, other in sides):
             return False
         powers = [node for node in self.nodes if isinstance(node, ir.Binary) and node.op == "**"]
         return any(self._falls(node.left) and self._is_fraction(run, node.right) for node in powers)

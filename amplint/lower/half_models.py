@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import children, functions, last, walk
 from amplint.lower.scopes import Scope
@@ -21,8 +23,8 @@ _HARMLESS = frozenset(
     """cuda cpu train eval parameters zero_grad state_dict load_state_dict gradient_checkpointing_enable
     gradient_checkpointing_disable""".split()
 )
-_DEVICE = re.compile(r"(?i)^(device|dev|cuda|gpu|cpu|rank|local_rank|gpu_id)$")
-_COPIES = re.compile(r"(?i)fp_?32|float_?32|master|upcast|to_float|_unscale_grads_")
+_DEVICE = frozenset({"device", "dev", "cuda", "gpu", "cpu", "rank", "local_rank", "gpu_id"})
+_COPIES = within(words.UPCASTING)
 
 
 def half_optimizers(body: tuple[ir.Stmt, ...]) -> frozenset[ir.Span]:
@@ -55,7 +57,7 @@ def _keeps_copy(node: object) -> bool:
     if isinstance(node, (ir.Assign, ir.Augment)):
         return isinstance(node.target, ir.Attr) and node.target.name in ("data", "_unscale_grads_")
     called = last(node.func) if isinstance(node, ir.Call) else ""
-    return called == "set_default_dtype" or bool(_COPIES.search(called))
+    return called == "set_default_dtype" or _COPIES(called)
 
 
 def _key(node: object) -> str:
@@ -142,7 +144,7 @@ class _Models:
         if isinstance(node, ir.Const):
             return isinstance(node.value, (str, int, bool))
         called = self.scope.qualified(node.func) if isinstance(node, ir.Call) else None
-        return called == "torch.device" or bool(_DEVICE.match(last(node)))
+        return called == "torch.device" or last(node).lower() in _DEVICE
 
     def _harmed(self, node: object, half: set[str]) -> set[str]:
         """The models to which something may happen here that changes their parameters, or what the name stands for."""

@@ -8,6 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.bound import bound
 from amplint.lower.contents import Contents
@@ -92,27 +94,25 @@ def _half(bodies: Mapping[str, Body]) -> frozenset[tuple[str, ir.Span]]:
     return frozenset((path, at) for path, body in bodies.items() for at in half_optimizers(body))
 
 
-_FREEZES = re.compile(
-    r"(?i)requires_?grad|freez|frozen|toggle|trainable|(?:^|_)(?:un)?lock(?:ed|s)?(?:$|_)|(?:^|_)thaw"
-)
+_FREEZES = within(words.FREEZING)
 
 
 def _freezes(node: object) -> bool:
     """Whether a statement or call may keep gradients from some parameters: `p.requires_grad = False`, for one."""
     if isinstance(node, ir.Assign):
-        return bool(_FREEZES.search(last(node.target)))
+        return _FREEZES(last(node.target))
     if isinstance(node, ir.With):
         return _enters_freezing(node.context)
     if not isinstance(node, ir.Call):
         return False
-    return bool(_FREEZES.search(last(node.func))) or any(name == "inputs" for name, _ in node.keywords)
+    return _FREEZES(last(node.func)) or any(name == "inputs" for name, _ in node.keywords)
 
 
 def _enters_freezing(context: ir.Expr) -> bool:
     """Whether a block may keep gradients from some parameters: by its name, or that it is for those alone which it is
     handed."""
     if not isinstance(context, ir.Call):
-        return bool(_FREEZES.search(last(context)))
+        return _FREEZES(last(context))
     alone = isinstance(context.func, ir.Name) and bool(_ALONE.search(context.func.name))
     return alone and bool(context.args) and all(isinstance(arg, (ir.Name, ir.Attr)) for arg in context.args)
 
@@ -334,13 +334,13 @@ def _resets(node: ir.Stmt) -> set[str]:
     return set()
 
 
-_CAST = re.compile(r"(?i)auto_?cast|\bamp|amp_|ctx|context")
+_CAST = within(words.CASTING)
 
 
 def _entered(function: ir.Function) -> tuple[ir.Expr, ...]:
     """The contexts that may be autocast ones, in a function's `with` statements and its decorators."""
     found = [node.context for child in function.body for node in walk(child) if isinstance(node, ir.With)]
-    return tuple(context for context in (*function.decorators, *found) if any(map(_CAST.search, reads(context))))
+    return tuple(context for context in (*function.decorators, *found) if any(map(_CAST, reads(context))))
 
 
 def _casts(body: Body) -> bool:

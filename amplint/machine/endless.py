@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from amplint.dialects import vocabulary as words
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.machine import attributes
 from amplint.state.run import Run
 from amplint.state.values import Instance, Method, Stream, Symbol, Value, last_part
-from amplint.state.words import says
 
-_WORDS = says(r"(?i)(?<![a-z])(infinite|endless|forever|infinitely|unending|neverending)(?![a-z])")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORDS = within(words.ENDLESS)
 
 
 def has_no_end(run: Run, value: Value) -> bool:
@@ -47,4 +45,4 @@ def says_endless(text: str) -> bool:
     tf.data and WebDataset repeat for ever where no number is given."""
     called, parenthesis, _ = text.partition("(")
     again = bool(parenthesis) and last_part(called) == "cycle"
-    return again or text.endswith(".repeat()") or _WORDS(_HUMP.sub("_", called))
+    return again or text.endswith(".repeat()") or _WORDS(called)

@@ -6,11 +6,11 @@ epoch has batches when it is one micro-step, twice when it holds the loop over t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from amplint.dialects.vocabulary import within
 from amplint.domains import scheduler_units
 from amplint.flow import program as ir
 from amplint.machine import attributes, calls, derived_classes, objects
@@ -27,7 +27,7 @@ from amplint.state.scopes import Scope
 from amplint.state.values import Class, Function, Instance, Method, Optimizer, Scaler, Symbol, Value
 
 MAX_ENTRIES = 40
-_EPOCH = re.compile(r"(?i)epoch(?!s)")
+_EPOCH = within("epoch")
 _CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
 
 
@@ -208,7 +208,7 @@ def _turns(entry: Entry) -> int:
 
 def _is_an_epoch(function: ir.Function) -> bool:
     """Whether a function is known to be called once per epoch: it says so, or is handed the epoch's number."""
-    return any(_EPOCH.search(name) for name in (function.name, *(param.name for param in function.params)))
+    return any(_EPOCH(name) for name in (function.name, *(param.name for param in function.params)))
 
 
 def _is_enumerate(node: ir.Expr) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amplint.state.run import Run
 
 _SIZE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? ([<>])=? ")
-_FINITE = re.compile(r"(?i)nan|inf(?![a-z])|finite|overflow|skip")
+_FINITE = within(words.FINITE, words.OVERFLOWING)
 
 
 def may_count(value: Value) -> bool:
@@ -61,7 +61,7 @@ def asks_caller(run: Run, value: Value) -> bool:
 
 def asks_finite(value: Value) -> bool:
     """Whether a test looks for numbers that are not finite."""
-    return isinstance(value, (Symbol, Condition)) and bool(_FINITE.search(text_of(value)))
+    return isinstance(value, (Symbol, Condition)) and _FINITE(text_of(value))
 
 
 def found_too_large(value: Value, taken: bool) -> bool:

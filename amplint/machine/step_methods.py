@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
+from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import TORCH
+from amplint.dialects.vocabulary import within
 from amplint.domains import (
     averages,
     ignored,
@@ -57,7 +58,7 @@ OF_ROLE = {
     "scaler": frozenset({"scale", "unscale_", "step", "update", "is_enabled", "get_scale"}),
     "scheduler": frozenset({"step"}),
 }
-_CLIP_FACTOR = re.compile(r"(?i)clip|coef")
+_CLIP_FACTOR = within(words.LIMITING)
 _SAME_LOSS = frozenset(
     """mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_
     type""".split()
@@ -357,7 +358,7 @@ def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Sp
     """Gradients multiplied or divided by hand: a division by the window, a loss scale taken out, or a clip."""
     optimizer = parameter_owners.optimizer_of(run, owner.model)
     text = text_of(factor)
-    if op == "*" and _CLIP_FACTOR.search(text):
+    if op == "*" and _CLIP_FACTOR(text):
         run.emit(Kind.CLIP, at, optimizer)
         return
     value = known_numbers.number(run, factor)
@@ -371,10 +372,10 @@ def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Sp
     run.emit(Kind.DIVIDE, at, optimizer, factors=frozenset({symbol} if symbol else ()), detail=detail)
 
 
-_CHECKS = re.compile(r"(?i)finite|is_?nan|is_?inf|_nan|_inf\b|overflow|skip")
+_CHECKS = within(words.FINITE, words.OVERFLOWING)
 
 
 def unchecked(run: Run) -> bool:
     """Whether nothing in the program looks for what is not finite, or decides by what it cannot know before."""
-    looks = any(_CHECKS.search(name) for used in run.program.usage.values() for name in used)
+    looks = any(_CHECKS(name) for used in run.program.usage.values() for name in used)
     return not looks and all(decision.origin is Origin.RUN for decision in run.decisions.values())
