@@ -235,8 +235,10 @@ class Stepping(Calls):
         thread.stepping.append((id(optimizer), id(calling_frame())))
         closure = given[1] if len(given) > 1 else named.get("closure")
         outer = not again and not self.quiet()
-        if outer:
-            recorder.look()
+        if outer and recorder.frameworks.sets_up(recorder.sites.stack()):
+            recorder.seen()
+        elif outer:
+            recorder.look(steps=True)
         if not again and not callable(closure):
             recorder.by_hand.closing(optimizer)
         if outer:

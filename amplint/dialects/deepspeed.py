@@ -23,12 +23,15 @@ DEEPSPEED = Dialect(
         counts={"step": "gradient_accumulation_steps"},
         counting={"managed_gradient_accumulation": True, "_is_gradient_accumulation_boundary": None},
         moves={"_take_model_step": "`engine.step()`"},
+        plain={"step": ("_support_torch_style_backward", "gradient_accumulation_steps")},
         sets_up=frozenset({"initialize"}),
     ),
     spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping"},
     remedies={
         **dict.fromkeys(CLIPS, _CLIP),
         "double-loss-division": "leave the division to `engine.backward(loss)`",
+        "float16-without-scaler": "set `zero_optimization.stage` to 1, 2 or 3, or use bf16: at stage 0 "
+        "`engine.backward` does not scale, though `engine.step()` divides by the loss scale (DeepSpeed 0.19.8)",
         "ema-per-micro-step": f"update the average {_AT_BOUNDARY}",
         "missing-step": "call `engine.step()` after each `engine.backward(loss)`",
         "scaled-gradient-norm": "use `engine.get_global_grad_norm()` after `engine.step()`",

@@ -25,7 +25,7 @@ def document(of: guard) -> dict[str, Any]:
     recorder, tally = of.recorder, of.recorder.tally
     recorder.ranks.look()
     off, loose = list(of.off), unfollowed(tally)
-    copied = copies(tally, [name for name, watch in recorder.watches.items() if watch.exchanged])
+    copied = copies(tally, recorder.watches)
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
     unmeasured = numbers.get("not_covered", ())
