@@ -68,6 +68,11 @@ class ByHand:
         if name is not None:
             self._held(optimizer, name, held)
 
+    def continues(self, optimizer: Any) -> bool:
+        """Whether a step is of the same update as the one before."""
+        name = self._recorder.optimizers.of(optimizer)
+        return name is not None and self._recorder.watches[name].continues(optimizer, self._open(name))
+
     def _divided_by_hooks(self, optimizer: Any, name: str, stack: tuple[Site, ...]) -> None:
         """The event of losses that the user has back-propagated by torch, where the framework that steps has divided
         what arrived at its model's outputs, unless the graph shows it."""

@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from runtime_guard.gathering import Held
-from runtime_guard.owners import GIVEN
+from runtime_guard.owners import GIVEN, parameters_of
 
 MOST = 64
 """So many parameters of an optimizer are looked at around a backward, evenly spread."""
@@ -98,7 +98,7 @@ class Watch:
     `exchanged`: the optimizer steps copies of what is looked at. `gathered`: a backward has left nothing where it was
     looked, though its graph leads there: somebody takes the gradients away at once (Megatron-Core into `main_grad`).
     `erases`, `strange`: what was stepped was measured to lack the first part of its window, or to be another thing;
-    `looks`: how often each was.
+    `looks`: how often each was. `stepped`: the tensors of the last update, by their identity.
     """
 
     def __init__(self, optimizer: Any) -> None:
@@ -110,7 +110,7 @@ class Watch:
         self._regular = 0
         self.exchanged, self.gathered, self.asked = False, False, 0
         self.erases = self.strange = False
-        self.looks = Counter[Held]()
+        self.looks, self.stepped = Counter[Held](), frozenset[int]()
         self._gathering, self._graphs = set[Hashable](), Counter[Hashable]()
         self.seen: Stamp = []
         self.choose(optimizer)
@@ -169,6 +169,16 @@ class Watch:
                 self._gathering.add(place)
                 self.gathered = True
         return place in self._gathering
+
+    def continues(self, optimizer: Any, begun: bool) -> bool:
+        """Whether a step is of the same update as the one before: it steps other copies, and no window has begun since.
+        DeepSpeed 0.19.8 steps one group of parameters at a time at ZeRO 1 to 3 (`_optimizer_step`)."""
+        if not self.exchanged:
+            return False
+        steps = frozenset(map(id, parameters_of(optimizer)))
+        same = not begun and bool(self.stepped) and not steps & self.stepped
+        self.stepped = steps | self.stepped if same else steps
+        return same
 
     def widen(self) -> None:
         """Looks at many again."""

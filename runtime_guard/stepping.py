@@ -239,12 +239,14 @@ class Stepping(Calls):
             recorder.seen()
         elif outer:
             recorder.look(steps=True)
-        if not again and not callable(closure):
+        if not again:
+            thread.part = outer and not callable(closure) and recorder.by_hand.continues(optimizer)
+        if not again and not callable(closure) and not thread.part:
             recorder.by_hand.closing(optimizer)
         if outer:
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False
-            else:
+            elif not thread.part:
                 self._feed_step(optimizer)
         thread.stepped = True
         thread.inside["step"] += 1
@@ -263,7 +265,8 @@ class Stepping(Calls):
             if not thread.evaluated:  # the gradients of the window are those of its only evaluation
                 recorder.measures.run(recorder.numbers.closing, optimizer)
                 self._feed_step(optimizer)
-        recorder.measures.run(recorder.numbers.closed, optimizer)
+        if not thread.part:
+            recorder.measures.run(recorder.numbers.closed, optimizer)
         if not thread.stepping:
             if by_closure and thread.evaluated:
                 self._feed_step(optimizer)

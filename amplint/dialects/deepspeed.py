@@ -46,7 +46,7 @@ DEEPSPEED = Dialect(
             framework="DeepSpeed",
             version="deepspeed 0.19.8",
             divides=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
-            scales=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
+            scales=("`engine.backward`, at ZeRO 1 to 3", "deepspeed/runtime/engine.py, `backward`"),
             unscales=("`engine.step`", "deepspeed/runtime/zero/stage_1_and_2.py, `unscale_and_clip_grads`"),
             gates=(
                 "`engine.step`, called on every micro-step; you, where `managed_gradient_accumulation` is false",
