@@ -123,14 +123,9 @@ class Backward:
         reached = self._reached(watched, roots) or ([] if chosen else self._gathered(watched, roots, stack))
         self._missed = not reached  # then all parameters are looked at next time
         begins = not reached or self._begins(reached[0][1], stack)
-        reading = recorder.measures.run(
-            recorder.numbers.after_backward, [thing for thing, _, _ in reached], begins, stack, default=UNREAD
-        )
+        reading = self._read([thing for thing, _, _ in reached], begins, stack)
         if "through" not in brought.detail and _hooked(reading):
             brought = replace(brought, detail={**brought.detail, "hooked": "yes"})
-        if reading.opaque:
-            recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
-        self.latest = reading, begins
         scaled = reading.scaled if reading.terms else scaler is not None
         if own_scale(roots):
             scaled = None  # whoever has put it in takes it out
@@ -149,6 +144,17 @@ class Backward:
         recorder.crossings.passed(roots, stack, recorder.owners_by_tensor, names)
         recorder.passed(roots, stack)
         recorder.seen()
+
+    def _read(self, reached: list[Any], begins: bool, stack: Stack) -> Outcome:
+        """What was heard of the pass."""
+        recorder = self._recorder
+        reading: Outcome = recorder.measures.run(
+            recorder.numbers.after_backward, reached, begins, stack, default=UNREAD
+        )
+        if reading.opaque:
+            recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
+        self.latest = reading, begins
+        return reading
 
     def _reached(self, watched: Watched, roots: list[Tensor]) -> list[tuple[Any, str, list[Tensor]]]:
         """The optimizers whose gradients have changed, one for each name."""

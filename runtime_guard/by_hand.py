@@ -68,10 +68,16 @@ class ByHand:
         if name is not None:
             self._held(optimizer, name, held)
 
-    def continues(self, optimizer: Any) -> bool:
-        """Whether a step is of the same update as the one before."""
-        name = self._recorder.optimizers.of(optimizer)
-        return name is not None and self._recorder.watches[name].continues(optimizer, self._open(name))
+    def steps(self, optimizer: Any, evaluates: bool) -> bool:
+        """The events of what has happened until a step, but for one that a framework takes while it is set up. Whether
+        the step is of the same update as the one before; of one that `evaluates` a closure it is not asked."""
+        recorder = self._recorder
+        if recorder.frameworks.sets_up(recorder.sites.stack()):
+            recorder.seen()
+        else:
+            recorder.look(steps=True)
+        name = recorder.optimizers.of(optimizer) if not evaluates else None
+        return name is not None and recorder.watches[name].continues(optimizer, self._open(name))
 
     def _divided_by_hooks(self, optimizer: Any, name: str, stack: tuple[Site, ...]) -> None:
         """The event of losses that the user has back-propagated by torch, where the framework that steps has divided

@@ -68,7 +68,7 @@ class Gathering:
 
         def hear(gradients: tuple[Tensor | None, ...]) -> None:
             found = gradients[0] if gradients else None
-            if found is not None and found.numel() == like and found.layout is torch.strided:
+            if type(found) is Tensor and found.numel() == like and found.layout is torch.strided:
                 values = _wide(view(found).clone())
                 caught[at] = caught[at] + values if at in caught else values
 
@@ -126,7 +126,10 @@ def _able(copy: Copy) -> bool:
     """Whether a parameter and its copy are plain tensors of one device."""
     parameter, held = copy.parameter(), copy.stepped()
     tensors = [one for one in (parameter, held) if one is not None]
-    plain = all(one.layout is torch.strided and one.is_floating_point() for one in tensors)
+    plain = all(
+        type(one) in (Tensor, torch.nn.Parameter) and one.layout is torch.strided and one.is_floating_point()
+        for one in tensors
+    )
     return len(tensors) == 2 and plain and tensors[0].device == tensors[1].device and copy.numel > 0
 
 

@@ -106,7 +106,7 @@ class GradientLedger:
             return
         if not self.chosen and (optimizer := self.optimizer()) is not None:
             self.chosen = [weakref.ref(parameter) for parameter in _chosen(optimizer)]
-            self.bare = not self.chosen
+            self.bare = all(parameter.grad is None for parameter in GIVEN.filled(optimizer))
         before, now = self.seen, self._sample()
         if now is None or weight is None or share is None or not _positive(weight):
             self.broken = True
@@ -190,7 +190,7 @@ class GradientLedger:
         rows = [torch.cat(row) for row in self.rows]
         a, whole = torch.cat(taken).to(rows[0].dtype), _added(rows)
         if not a.is_cpu:
-            return None
+            return self._gathered_on_device(rows, a, _multiple(whole, a))
         along = _along_of(whole, a)
         missing = lost(rows, a) if len(rows) > 1 and not along else 0
         if missing is None:
@@ -202,6 +202,11 @@ class GradientLedger:
         way = [(WAY, self.micro_steps, number(a @ whole / (whole @ whole)))] if along else []
         way = [touch for touch in way if abs(float(touch[2]) - 1) > ROUNDING]
         return Measure(number(a @ r), number(r @ r), number(a @ a), tuple(way))
+
+    def _gathered_on_device(self, rows: list[Tensor], a: Tensor, way: Tensor) -> Measure:
+        """The same where numbers are tensors: NaN where it is another thing."""
+        r = _added([row * factor for row, factor in zip(rows, self.factors, strict=True)]) / _sum(self.shares)
+        return Measure((a @ r) * (way / way), r @ r, a @ a, ((WAY, self.micro_steps, way),))
 
     def _on_device(self, seen: int, shares: Number, by: Number) -> Measure:
         """The same where numbers are tensors, and each operation a kernel."""

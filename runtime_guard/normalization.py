@@ -244,6 +244,12 @@ class Normalization:
         """
         return self.track(optimizer).at_step(token)
 
+    def known(self, optimizer: Optimizer) -> bool:
+        """Whether the multiplier that an optimizer really got was measured."""
+        account = self.accounts.get(optimizer)
+        figure = account.figures.get("multiplier_by_ledger") if account is not None else None
+        return figure is not None and figure.count > 0
+
     def divided(self, optimizer: Optimizer, by: float) -> None:
         """To be told that the gradients of the open window were divided below their criteria."""
         account = self.track(optimizer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from runtime_guard.gathering import Held
@@ -25,13 +25,14 @@ def unfollowed(tally: Tally) -> list[str]:
     ]
 
 
-def copies(tally: Tally, watches: Mapping[str, Watch]) -> list[str]:
-    """A sentence for each optimizer of which it is not known what becomes of the gradients before they are stepped."""
-    told = ((name, _unknown(watch)) for name, watch in watches.items() if tally.followed[name])
+def copies(tally: Tally, watches: Mapping[str, Watch], measured: Collection[str]) -> list[str]:
+    """A sentence for each optimizer of which it is not known what becomes of the gradients before they are stepped.
+    `measured`: those of which it was measured, perhaps on a device."""
+    told = ((name, _unknown(watch, name in measured)) for name, watch in watches.items() if tally.followed[name])
     return [f"{_kind(tally, name)} steps {unknown}" for name, unknown in told if unknown is not None]
 
 
-def _unknown(watch: Watch) -> str | None:
+def _unknown(watch: Watch, measured: bool) -> str | None:
     """What is not known of what an optimizer steps."""
     known, other = watch.looks.total() - watch.looks[Held.OTHER], watch.looks[Held.OTHER]
     if other:
@@ -39,7 +40,7 @@ def _unknown(watch: Watch) -> str | None:
             f"what is no sum of the gradients of its window, in {other} of the {known + other} windows looked at "
             "(those of other windows may be in it, or of other ranks): nothing is known of the weight there"
         )
-    if known or not (watch.exchanged or watch.gathered):
+    if known or measured or not (watch.exchanged or watch.gathered):
         return None
     what = "copies of the model's parameters" if watch.exchanged else "gradients that are gathered elsewhere"
     return (

@@ -75,6 +75,8 @@ def lost_words(moment: Moment) -> dict[str, str]:
 def clip_words(moment: Moment) -> dict[str, str]:
     """What torch's clip misses."""
     part = "where parameters are sharded the norm is that of a part"
+    if "meets" in moment.last[Kind.CLIP].detail:
+        return {"missed": "it has gathered them elsewhere, and the clip meets none"}
     return {
         "missed": part if without_scale(moment) else f"a loss scale, where there is one, is still in them, and {part}"
     }

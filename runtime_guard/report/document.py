@@ -25,10 +25,11 @@ def document(of: guard) -> dict[str, Any]:
     recorder, tally = of.recorder, of.recorder.tally
     recorder.ranks.look()
     off, loose = list(of.off), unfollowed(tally)
-    copied = copies(tally, recorder.watches)
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
     unmeasured = numbers.get("not_covered", ())
+    known = {name for thing, name in recorder.optimizers.living() if recorder.numbers.known(thing)}
+    copied = copies(tally, recorder.watches, known)
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
     counted = {
         "count": tally.windows,
