@@ -16,6 +16,7 @@ from runtime_guard.violations import Violation
 
 if TYPE_CHECKING:
     from runtime_guard.guarding import guard
+    from runtime_guard.recorder import Recorder
 
 SCHEMA = 1
 
@@ -28,8 +29,6 @@ def document(of: guard) -> dict[str, Any]:
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
     unmeasured = numbers.get("not_covered", ())
-    known = {name for thing, name in recorder.optimizers.living() if recorder.numbers.known(thing)}
-    copied = copies(tally, recorder.watches, known)
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
     counted = {
         "count": tally.windows,
@@ -51,7 +50,7 @@ def document(of: guard) -> dict[str, Any]:
         "scalers": numbers.get("scalers", []),
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
         "unfollowed": loose,
-        "not_covered": list(dict.fromkeys([*loose, *copied, *tally.not_covered, *unmeasured, *unheard])),
+        "not_covered": list(dict.fromkeys([*loose, *_copied(recorder), *tally.not_covered, *unmeasured, *unheard])),
         "rules": of.rules,
         "files": reached(recorder.sites.code_of),
         "confirmed": confirmed(of, of.violations),
@@ -61,6 +60,12 @@ def document(of: guard) -> dict[str, Any]:
         ],
         "curves": _curves(series),
     }
+
+
+def _copied(recorder: Recorder) -> list[str]:
+    """What is not known of optimizers that step copies, or gradients that are gathered elsewhere."""
+    known = {name for thing, name in recorder.optimizers.living() if recorder.numbers.known(thing)}
+    return copies(recorder.tally, recorder.watches, known)
 
 
 def _named(name: str, kinds: dict[str, str]) -> str:
