@@ -127,7 +127,7 @@ class PassAgain(Comparing):
         recorder, latest = self._recorder, self._backward.latest
         if token is None or latest is None:
             return None
-        roots, brought, scaler, _, (_, region) = token
+        roots, brought, scaler, _, (_, region), _ = token
         outcome, begins = latest
         reached = [thing for thing, name in recorder.optimizers.living() if name in recorder.reached]
         found = recorder.numbers.recognized if recorder.measures.on else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isclose
 from typing import Any
 
@@ -19,7 +20,7 @@ from runtime_guard.owners import GIVEN, parameters_of
 from runtime_guard.penalties import Asked, Penalties
 from runtime_guard.precision import region_of
 from runtime_guard.recorder import Recorder, Stack
-from runtime_guard.scaled import scaler_of
+from runtime_guard.scaled import mark_own, own_scale, scaler_of
 from runtime_guard.unseen import unseen
 from runtime_guard.ways import Outcome
 
@@ -32,6 +33,12 @@ def _mean_of_many(reading: Outcome) -> bool:
     """Whether several losses that were kept are back-propagated at once, as their mean."""
     weights = [term.told for term in reading.terms]
     return len(weights) > 1 and all(weight is not None for weight in weights) and isclose(sum(filter(None, weights)), 1)
+
+
+def _hooked(reading: Outcome) -> bool:
+    """Whether something that is no operation of the graph has changed what arrived at a criterion."""
+    pairs = [(term.weight, term.reckoned) for term in reading.terms if term.scale == 1.0]
+    return any(one and other and not isclose(one, other, rel_tol=1e-2) for one, other in pairs)
 
 
 class Begun:
@@ -50,7 +57,7 @@ class Begun:
         for thing, name in self._recorder.optimizers.living():
             watch = self._recorder.watches[name]
             watched.append((thing, name, watch.few(), watch.seen))
-        return [self.root], self._brought, self._scaler, watched, (Precision.UNKNOWN, self._region)
+        return [self.root], self._brought, self._scaler, watched, (Precision.UNKNOWN, self._region), False
 
 
 class Backward:
@@ -81,6 +88,8 @@ class Backward:
         for thing, name in recorder.mine():
             tensors = recorder.watches[name].many(thing, self._missed)
             watched.append((thing, name, tensors, gradients.stamp(tensors)))
+            if recorder.watches[name].exchanged:  # what its first backward gives is looked at while it runs
+                recorder.measures.run(recorder.numbers.track, thing)
         for thing in recorder.candidates():
             tensors = gradients.sample(thing)
             watched.append((thing, None, tensors, gradients.stamp(tensors)))
@@ -89,11 +98,14 @@ class Backward:
         inside["backward"] += 1
         brought = recorder.frameworks.loss(recorder.sites.stack())
         place = brought.place
+        if recorder.frameworks.knows(place):
+            mark_own(roots)
         start = start_of(args) if recorder.measures.on else None
         recorder.measures.run(recorder.numbers.before_backward, roots, place, start, recorder.strangers())
         region = region_of(roots) if not recorder.frameworks.surrounds(place) else Precision.UNKNOWN
         regions = recorder.precisions.of_forward(roots), region
-        return roots, brought, scaler_of(roots), watched, regions
+        into = args[4] if len(args) > 4 else ()
+        return roots, brought, scaler_of(roots), watched, regions, bool(into)
 
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
@@ -106,18 +118,17 @@ class Backward:
             token = token.heard()
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
-        roots, brought, scaler, watched, (forward, region) = token
+        roots, brought, scaler, watched, (forward, region), chosen = token
         stack = brought.place
-        reached = self._reached(watched, roots)
+        reached = self._reached(watched, roots) or ([] if chosen else self._gathered(watched, roots, stack))
         self._missed = not reached  # then all parameters are looked at next time
         begins = not reached or self._begins(reached[0][1], stack)
-        reading = recorder.measures.run(
-            recorder.numbers.after_backward, [thing for thing, _, _ in reached], begins, stack, default=UNREAD
-        )
-        if reading.opaque:
-            recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
-        self.latest = reading, begins
+        reading = self._read([thing for thing, _, _ in reached], begins, stack)
+        if "through" not in brought.detail and _hooked(reading):
+            brought = replace(brought, detail={**brought.detail, "hooked": "yes"})
         scaled = reading.scaled if reading.terms else scaler is not None
+        if own_scale(roots):
+            scaled = None  # whoever has put it in takes it out
         names = frozenset(name for _, name, _ in reached)
         for _, name, tensors in reached:
             hidden = gradients.hooked(tensors) or self._unseen.in_files({site.path for site in stack})
@@ -134,6 +145,17 @@ class Backward:
         recorder.passed(roots, stack)
         recorder.seen()
 
+    def _read(self, reached: list[Any], begins: bool, stack: Stack) -> Outcome:
+        """What was heard of the pass."""
+        recorder = self._recorder
+        reading: Outcome = recorder.measures.run(
+            recorder.numbers.after_backward, reached, begins, stack, default=UNREAD
+        )
+        if reading.opaque:
+            recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
+        self.latest = reading, begins
+        return reading
+
     def _reached(self, watched: Watched, roots: list[Tensor]) -> list[tuple[Any, str, list[Tensor]]]:
         """The optimizers whose gradients have changed, one for each name."""
         found: dict[str, tuple[Any, str, list[Tensor]]] = {}
@@ -143,6 +165,12 @@ class Backward:
                 name = name or self._recorder.optimizer(thing, made=clean)
                 found.setdefault(name, (thing, name, tensors))
         return list(found.values())
+
+    def _gathered(self, watched: Watched, roots: list[Tensor], stack: Stack) -> list[tuple[Any, str, list[Tensor]]]:
+        """The same where no gradient has changed: those whose gradients somebody takes away at once."""
+        watches = self._recorder.watches
+        known = [(thing, name, tensors) for thing, name, tensors, _ in watched if name is not None]
+        return [one for one in known if watches[one[1]].gathers(roots, stack, one[2])]
 
     def _changed(
         self, thing: Any, name: str | None, tensors: list[Tensor], before: gradients.Stamp, roots: list[Tensor]
@@ -169,6 +197,7 @@ class Backward:
         """A pass that raised has filled nothing that one could speak of."""
         if token is not None and not isinstance(token, Asked):
             self._recorder.thread.inside["backward"] -= 1
+            self._recorder.measures.run(self._recorder.numbers.failed)
             self._recorder.seen()
 
     def _begins(self, name: str, stack: Stack) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.events import STEPS, Kind, Site
 from amplint.protocol.ledger import Grads, carried
 from runtime_guard.clips_by_hand import Thresholds, edit_in
+from runtime_guard.gathering import Held
 from runtime_guard.late_division import quotient_in
 from runtime_guard.owners import GIVEN, parameters_of
 from runtime_guard.unseen import watched
@@ -24,11 +25,13 @@ class ByHand:
         self._thresholds = Thresholds()
         self.whole = set[str]()
 
-    def changed(self, optimizer: Any, name: str, unscaled_now: bool) -> None:
+    def changed(self, optimizer: Any, name: str, unscaled_now: bool, appeared: bool) -> None:
         """The event of gradients that were edited: the division by a loss scale, if they carried one by hand and all of
         them were divided by it, else unknown code; before it a clip, if a scaler's scale is in them and nothing else
-        explains what is left of them."""
+        explains what is left of them. None for what was gathered elsewhere and has `appeared` where it is stepped."""
         recorder = self._recorder
+        if appeared and self._open(name) and self._gathers(optimizer, name):
+            return
         alone = recorder.homes.undisturbed  # else another thread may be filling the gradients that would be read
         factor = recorder.measures.run(recorder.numbers.by_hand, optimizer) if alone else None
         ledger, stack = recorder.state.ledgers[name], recorder.sites.stack()
@@ -57,22 +60,77 @@ class ByHand:
         """The end of a window, before its step. What a framework does to gradients among several ranks shares them."""
         recorder = self._recorder
         recorder.ranks.look()
-        shared = not recorder.ranks.alone and recorder.frameworks.knows(recorder.sites.stack())
-        recorder.measures.run(recorder.numbers.closing, optimizer, shared)
+        name, stack = recorder.optimizers.of(optimizer), recorder.sites.stack()
+        if name is not None:
+            self._divided_by_hooks(optimizer, name, stack)
+        shared = not recorder.ranks.alone and recorder.frameworks.knows(stack)
+        held = recorder.measures.run(recorder.numbers.closing, optimizer, shared)
+        if name is not None:
+            self._held(optimizer, name, held)
 
-    def gone(self, optimizer: Any, name: str) -> None:
-        """The event of gradients that are there no more: dropped, or perhaps taken along into copies."""
-        if GIVEN.together(optimizer):
-            self._recorder.feed(Kind.OPAQUE, optimizer=name)
-            self._recorder.measures.run(self._recorder.numbers.erased, optimizer)
+    def steps(self, optimizer: Any, evaluates: bool) -> bool:
+        """The events of what has happened until a step, but for one that a framework takes while it is set up. Whether
+        the step is of the same update as the one before; of one that `evaluates` a closure it is not asked."""
+        recorder = self._recorder
+        if recorder.frameworks.sets_up(recorder.sites.stack()):
+            recorder.seen()
         else:
+            recorder.look(steps=True)
+        name = recorder.optimizers.of(optimizer) if not evaluates else None
+        return name is not None and recorder.watches[name].continues(optimizer, self._open(name))
+
+    def _divided_by_hooks(self, optimizer: Any, name: str, stack: tuple[Site, ...]) -> None:
+        """The event of losses that the user has back-propagated by torch, where the framework that steps has divided
+        what arrived at its model's outputs, unless the graph shows it."""
+        recorder = self._recorder
+        length = recorder.frameworks.told(stack, {}).get("plain")
+        last = recorder.state.last.get(name, {}).get(Kind.BACKWARD)
+        if length is None or last is None or "through" in last.detail or not self._open(name):
+            return
+        if "hooked" not in last.detail:
+            recorder.measures.run(recorder.numbers.divided, optimizer, float(length))
+            recorder.feed(Kind.DIVIDE, optimizer=name, stack=last.step_of_program, weight=1 / float(length))
+
+    def _held(self, optimizer: Any, name: str, held: Held | None) -> None:
+        """What was measured of what is stepped. Where the first part of the window is missing, gradients that are gone
+        before a backward were erased, from now on and in this window; where it is another thing than what the backward
+        passes gave, nothing is known of its weight."""
+        recorder, watch = self._recorder, self._recorder.watches[name]
+        if held is not None:
+            watch.looks[held] += 1
+            watch.erases, watch.strange = watch.erases or held in (Held.LAST, Held.PART), held is Held.OTHER
+        last, window = recorder.state.last.get(name, {}).get(Kind.BACKWARD), recorder.state.ledgers[name].window
+        if held is Held.LAST and last is not None and len(window.losses) == 1 < window.micro_steps:
+            recorder.feed(Kind.ZERO_GRAD, optimizer=name, stack=last.step_of_program, detail={"by_hand": "yes"})
+            recorder.feed(
+                Kind.BACKWARD, optimizer=name, stack=last.step_of_program, weight=last.weight, scaled=last.scaled,
+                detail=dict(last.detail), forward=last.forward, region=last.region, alone=last.alone,
+                branches=last.branches,
+            )  # fmt: skip
+            recorder.measures.run(recorder.numbers.shortened, optimizer)
+        elif held in (Held.LAST, Held.PART) or watch.strange:
+            recorder.feed(Kind.DIVIDE, optimizer=name)
+
+    def gone(self, optimizer: Any, name: str, steps: bool) -> None:
+        """The event of gradients that are there no more: dropped; none where somebody gathers them elsewhere, unless it
+        was measured that they were lost before the step."""
+        kept = steps or not self._recorder.watches[name].erases
+        if not (kept and self._open(name) and self._gathers(optimizer, name)):
             self.erased(optimizer, name)
 
+    def _gathers(self, optimizer: Any, name: str) -> bool:
+        """Whether somebody takes gradients away and gathers them elsewhere."""
+        return self._recorder.watches[name].gathered or GIVEN.together(optimizer)
+
+    def _open(self, name: str) -> bool:
+        """Whether a window of an optimizer has begun."""
+        return self._recorder.state.ledgers[name].window.micro_steps > 0
+
     def after_step(self, optimizer: Any, name: str) -> None:
-        """The event of gradients that a step has dropped when it had used them, or before, when they had been taken
-        along into copies."""
+        """The event of gradients that a step has dropped when it had used them, or before, when they had been gathered
+        elsewhere."""
         watch = self._recorder.watches[name]
-        taken = watch.empty and GIVEN.together(optimizer)
+        taken = watch.empty and self._gathers(optimizer, name)
         if taken or (not watch.empty and watch.news() == "gone"):
             self.erased(optimizer, name)
 

@@ -238,6 +238,8 @@ def _by_itself(frame: FrameType, live: Live) -> dict[str, str]:
     """What the function of a frame does without being asked: it counts its calls, or moves a schedule on."""
     name, owner = frame.f_code.co_name, frame.f_locals.get("self")
     found = {"moves": live.moves[name]} if name in live.moves else {}
+    if name in live.plain and _held(owner, live.plain[name][0]) is True:
+        found |= {"plain": str(_held(owner, live.plain[name][1]))}
     if name not in live.counts or any(_held(owner, one) != held for one, held in live.counting.items()):
         return found
     length = _held(owner, live.counts[name])

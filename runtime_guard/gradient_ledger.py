@@ -10,6 +10,10 @@ N for an undivided loss, 1 for a right window, 1/65536 for an unscale too many, 
 A change between two backward passes is a *touch*, named after the call that did it.
 Dropout and batch norm do not disturb it: it measures the very passes that ran.
 
+Of an optimizer that steps copies of the parameters, or whose gradients are taken away at once, the values are those
+that each backward gives and those that are stepped in the end (`gathering`): a row for each, and nothing between. Then
+it is also asked whether what is stepped is a sum of these rows, and whether of all of them.
+
 A look only copies the values, as a *row*. All that is asked in the end are sums of products of rows, so that on a CPU
 the product of all rows with all rows, made once at the step, answers everything.
 """
@@ -25,6 +29,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from amplint.protocol.readings import Touch
+from runtime_guard.gathering import Gathering, Held, Row, lost
 from runtime_guard.late import Number, number
 from runtime_guard.owners import GIVEN
 
@@ -34,6 +39,9 @@ MOST = 32
 ALONG = 0.999
 """So much of a gradient's square is left in the direction of another that it is a multiple of."""
 UNSEEN = "code between the backward passes"
+WAY = "the way into what is stepped"
+ROUNDING = 5e-3
+"""So much may sums and copies in 16 bits differ."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +55,6 @@ class Measure:
     r_r: Number
     a_a: Number
     touches: tuple[tuple[str, int, Number], ...] = ()
-
-
-Row = tuple[Tensor, ...]
 
 
 @dataclass
@@ -71,16 +76,37 @@ class GradientLedger:
     factored: list[tuple[str, int, Number]] = field(default_factory=list)
     micro_steps: int = 0
     broken: bool = False
+    bare: bool = False
+    gathering: Gathering | None = None
+    held: Held | None = None
 
     def before_backward(self) -> None:
         """Takes what is there before a backward; a change since the last look is a touch of unseen code."""
-        self.look(UNSEEN)
+        optimizer = self.optimizer()
+        if not self.micro_steps and optimizer is not None:
+            self._apart(optimizer)
+        if self.gathering is not None:
+            self.gathering.listen()
+        else:
+            self.look(UNSEEN)
+
+    def _apart(self, optimizer: Optimizer) -> None:
+        """A window begins: whether what backward passes give, and what is stepped, are looked at apart."""
+        if not (self.bare or GIVEN.exchanged(optimizer)):
+            self.gathering = None
+            return
+        self.gathering = self.gathering or Gathering(_view)
+        self.gathering.choose(optimizer, PARAMETERS)
 
     def after_backward(self, weight: Number | None, share: Number | None, begins: bool) -> None:
         """Takes what a backward has added. `weight`: of its mean, scale included. `share`: its number of elements."""
         self.micro_steps += begins
+        if self.gathering is not None:
+            self._gather(self.gathering.heard(), weight, share)
+            return
         if not self.chosen and (optimizer := self.optimizer()) is not None:
             self.chosen = [weakref.ref(parameter) for parameter in _chosen(optimizer)]
+            self.bare = all(parameter.grad is None for parameter in GIVEN.filled(optimizer))
         before, now = self.seen, self._sample()
         if now is None or weight is None or share is None or not _positive(weight):
             self.broken = True
@@ -93,9 +119,27 @@ class GradientLedger:
         if len(self.rows) > MOST:
             self._fold()
 
+    def _gather(self, row: Row | None, weight: Number | None, share: Number | None) -> None:
+        """Takes what one backward has given."""
+        if row is None or weight is None or share is None or not _positive(weight) or len(self.rows) >= MOST:
+            self.broken = True
+            return
+        self.rows.append(row)
+        self.factors.append(share / weight)
+        self.shares.append(share)
+
+    def over(self, reached: bool) -> None:
+        """A backward is over: what was listened to and is not asked for is left."""
+        if self.gathering is not None and not reached:
+            self.gathering.stop()
+
+    def divided(self, by: float) -> None:
+        """The gradients were divided below the criteria."""
+        self.factors = [factor * by for factor in self.factors]
+
     def look(self, what: str) -> None:
         """Compares the gradient with the last look; what has changed is put down to `what`."""
-        if not self.chosen or self._same():
+        if self.gathering is not None or not self.chosen or self._same():
             return
         before, now = self.seen, self._sample()
         if before is None or now is None or self.micro_steps == 0:
@@ -104,7 +148,7 @@ class GradientLedger:
 
     def share(self) -> None:
         """Breaks where the gradient is not as at the last look: it was put together with what other ranks have."""
-        self.broken = self.broken or not self._same()
+        self.broken = self.broken or self.gathering is not None or not self._same()
 
     def factor(self) -> float | None:
         """The one number that all sampled values were multiplied by since the last look; None if it is not one, or if
@@ -123,6 +167,10 @@ class GradientLedger:
 
     def close(self) -> Measure | None:
         """What the optimizer gets, against the reference; None when that could not be followed."""
+        self.held = None
+        if self.gathering is not None:
+            taken = self.gathering.stepped() if self.rows and not self.broken else None
+            return self._gathered(taken) if taken is not None else None
         if self.broken or self.seen is None or not self.shares:
             return None
         scale = getattr(self.optimizer(), "grad_scale", None)  # a fused optimizer is handed the scale with the step
@@ -137,6 +185,29 @@ class GradientLedger:
         r_r = sum([factor * other * product[at][to] for at, factor in factors for to, other in factors])
         return Measure(a_r / by, r_r, a[self.seen] / by / by, (*self.factored, *_factors(self.touches, product)))
 
+    def _gathered(self, taken: Row) -> Measure | None:
+        """The same of what was gathered. None if it is another thing than what this window's backward passes gave."""
+        rows = [torch.cat(row) for row in self.rows]
+        a, whole = torch.cat(taken).to(rows[0].dtype), _added(rows)
+        if not a.is_cpu:
+            return self._gathered_on_device(rows, a, _multiple(whole, a))
+        along = _along_of(whole, a)
+        missing = lost(rows, a) if len(rows) > 1 and not along else 0
+        if missing is None:
+            self.held = Held.OTHER
+            return None
+        self.held = Held.WHOLE if not missing else Held.PART if missing + 1 < len(rows) else Held.LAST
+        kept = zip(rows[missing:], self.factors[missing:], strict=True)
+        r = _added([row * factor for row, factor in kept]) / _sum(self.shares[missing:])
+        way = [(WAY, self.micro_steps, number(a @ whole / (whole @ whole)))] if along else []
+        way = [touch for touch in way if abs(float(touch[2]) - 1) > ROUNDING]
+        return Measure(number(a @ r), number(r @ r), number(a @ a), tuple(way))
+
+    def _gathered_on_device(self, rows: list[Tensor], a: Tensor, way: Tensor) -> Measure:
+        """The same where numbers are tensors: NaN where it is another thing."""
+        r = _added([row * factor for row, factor in zip(rows, self.factors, strict=True)]) / _sum(self.shares)
+        return Measure((a @ r) * (way / way), r @ r, a @ a, ((WAY, self.micro_steps, way),))
+
     def _on_device(self, seen: int, shares: Number, by: Number) -> Measure:
         """The same where numbers are tensors, and each operation a kernel."""
         rows = [torch.cat(row).float() for row in self.rows]
@@ -146,6 +217,8 @@ class GradientLedger:
 
     def forget(self) -> None:
         """Begins a window: the gradients were used or erased."""
+        if self.gathering is not None:
+            self.gathering.stop()
         if self.rows or self.micro_steps or self.broken:
             self.rows, self.factors, self.shares, self.touches, self.factored = [], [], [], [], []
             self.micro_steps = 0
@@ -218,6 +291,12 @@ def _along(product: list[list[float]], before: int, now: int) -> bool:
     """Whether one row is a multiple of another, but for rounding."""
     both, square = product[before][now], product[before][before]
     return square > 0 and both * both >= ALONG * square * product[now][now]
+
+
+def _along_of(before: Tensor, now: Tensor) -> bool:
+    """The same of two tensors of the host."""
+    both, square = float(before @ now), float(before @ before)
+    return square > 0 and both * both >= ALONG * square * float(now @ now)
 
 
 def _apart(touches: Touches, rows: list[Tensor]) -> list[tuple[str, int, Number]]:

@@ -7,12 +7,14 @@ assignment shows as another object (torch 2.13). Values are never read here.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 from torch import Tensor
 
-from runtime_guard.owners import GIVEN
+from runtime_guard.gathering import Held
+from runtime_guard.owners import GIVEN, parameters_of
 
 MOST = 64
 """So many parameters of an optimizer are looked at around a backward, evenly spread."""
@@ -25,6 +27,9 @@ FRESH = 50
 
 STALE = 400
 """So many it holds while the look is narrow."""
+
+ASKED = 2
+"""So often the graph is asked for each place of a backward that nothing was seen to come of."""
 
 REGULAR = 8
 """After so many backward passes in which the same parameters have changed, the look is narrow."""
@@ -90,7 +95,10 @@ class Watch:
 
     Once the same two parameters have changed in one backward after the other, only they are looked at: the *narrow*
     look. A narrow look that sees nothing proves nothing; then the graph is asked (`leads_to`), and the look is wide.
-    `exchanged`: the optimizer steps copies of what is looked at.
+    `exchanged`: the optimizer steps copies of what is looked at. `gathered`: a backward has left nothing where it was
+    looked, though its graph leads there: somebody takes the gradients away at once (Megatron-Core into `main_grad`).
+    `erases`, `strange`: what was stepped was measured to lack the first part of its window, or to be another thing;
+    `looks`: how often each was. `stepped`: the tensors of the last update, by their identity.
     """
 
     def __init__(self, optimizer: Any) -> None:
@@ -100,7 +108,10 @@ class Watch:
         self._few: list[weakref.ref[Tensor]] = []
         self._ends: list[weakref.ref[Tensor]] = []
         self._regular = 0
-        self.exchanged, self.asked = False, 0
+        self.exchanged, self.gathered, self.asked = False, False, 0
+        self.erases = self.strange = False
+        self.looks, self.stepped = Counter[Held](), frozenset[int]()
+        self._gathering, self._graphs = set[Hashable](), Counter[Hashable]()
         self.seen: Stamp = []
         self.choose(optimizer)
 
@@ -148,6 +159,26 @@ class Watch:
         if not same:
             self._ends = [weakref.ref(tensor) for tensor in ends]
         return bool(moved)
+
+    def gathers(self, roots: Sequence[Tensor], place: Hashable, tensors: Sequence[Tensor]) -> bool:
+        """Whether a backward at a place that has changed no gradient has made some. The graph is asked until it says
+        so, and a few times at most."""
+        if place not in self._gathering and self._graphs[place] < ASKED:
+            self._graphs[place] += 1
+            if leads_to(roots, set(map(id, tensors))):
+                self._gathering.add(place)
+                self.gathered = True
+        return place in self._gathering
+
+    def continues(self, optimizer: Any, begun: bool) -> bool:
+        """Whether a step is of the same update as the one before: it steps other copies, and no window has begun since.
+        DeepSpeed 0.19.8 steps one group of parameters at a time at ZeRO 1 to 3 (`_optimizer_step`)."""
+        if not self.exchanged:
+            return False
+        steps = frozenset(map(id, parameters_of(optimizer)))
+        same = not begun and bool(self.stepped) and not steps & self.stepped
+        self.stepped = steps | self.stepped if same else steps
+        return same
 
     def widen(self) -> None:
         """Looks at many again."""

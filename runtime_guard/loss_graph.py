@@ -172,8 +172,9 @@ def _below(edge: Edge, path: Path, found: Found) -> Iterator[tuple[Edge, Path]]:
         return
     scaled, scale = scale_at(node) if name == "MulBackward0" else (False, None)
     if scaled:
-        found.scale, found.below_scale = scale, node.next_functions[0][0]
-        yield from _given(node.next_functions[0], path.through_scale)
+        scaled_loss = next((edge for edge in node.next_functions if edge[0] is not None), _NOTHING)
+        found.scale, found.below_scale = scale, scaled_loss[0]
+        yield from _given(scaled_loss, path.through_scale)
     else:
         yield from _arithmetic(node, name, path)
 

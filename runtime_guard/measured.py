@@ -47,6 +47,16 @@ def summary(measured: Normalization) -> list[str]:
     return [*lines, *(_scale_line(scale) for scale in measured.scales.opened if scale.steps)]
 
 
+def stepped(measured: Normalization, low: float, high: float) -> list[str]:
+    """How large the gradient was that was stepped, where it was looked at apart and is another one than the weights of
+    the losses, between `low` and `high`, let expect."""
+    measured.settle()
+    apart = [account for account in measured.opened if account.ledger.gathering is not None]
+    found = [account.figures[_SUMS["ledger"]] for account in apart if _SUMS["ledger"] in account.figures]
+    other = [figure for figure in found if figure.count and not 0.99 * low <= figure.low <= figure.high <= 1.01 * high]
+    return [f"stepped with {_range(figure)} times the gradient of the equivalent batch" for figure in other]
+
+
 def series(measured: Normalization) -> dict[str, list[tuple[int, float]]]:
     """The curves, each by its name: points of (window or update, value). Waits for numbers that are on their way."""
     measured.settle()

@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from amplint.protocol.readings import ScaleReading, WindowReading
+from runtime_guard.gathering import Held
 from runtime_guard.gradient_ledger import GradientLedger
 from runtime_guard.late import capturing, number
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
@@ -184,6 +185,8 @@ class Normalization:
     ) -> Outcome:
         """The reading of the backward that has just ended, entered for the optimizers that it reached."""
         running, self._running = self._running, None
+        for account in self._open():
+            account.ledger.over(account.ledger.optimizer() in reached)
         if running is None:
             return UNREAD
         outcome = running if isinstance(running, Outcome) else self._ended(running, place)
@@ -211,6 +214,11 @@ class Normalization:
         host = not any(isinstance(value, Tensor) for term in terms for value in term.numbers)
         return Outcome(terms, carried, share, _weight(terms, running.found), _scaled(terms), host, False, opaque)
 
+    def failed(self) -> None:
+        """The backward that was listened to has raised."""
+        for account in self._open():
+            account.ledger.over(False)
+
     def before_touch(self, optimizer: Optimizer | None = None) -> None:
         """To be called before something that may change gradients (None: of any optimizer)."""
         self._look(optimizer, None)
@@ -236,9 +244,27 @@ class Normalization:
         """
         return self.track(optimizer).at_step(token)
 
-    def closing(self, optimizer: Optimizer, shared: bool = False) -> None:
+    def known(self, optimizer: Optimizer) -> bool:
+        """Whether the multiplier that an optimizer really got was measured."""
+        account = self.accounts.get(optimizer)
+        figure = account.figures.get("multiplier_by_ledger") if account is not None else None
+        return figure is not None and figure.count > 0
+
+    def divided(self, optimizer: Optimizer, by: float) -> None:
+        """To be told that the gradients of the open window were divided below their criteria."""
+        account = self.track(optimizer)
+        account.window.divided(by)
+        account.ledger.divided(by)
+
+    def shortened(self, optimizer: Optimizer) -> None:
+        """To be told that the gradients of all but the last micro-step of the open window were erased."""
+        account = self.track(optimizer)
+        account.window.steps, account.window.alike = account.window.steps[-1:], None
+
+    def closing(self, optimizer: Optimizer, shared: bool = False) -> Held | None:
         """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them. `shared`:
-        what has changed them since is perhaps their mean over the ranks."""
+        what has changed them since is perhaps their mean over the ranks. What is stepped of the window, if that was
+        looked at apart."""
         account = self.track(optimizer)
         if account.follows(self.probe_every):
             if shared:
@@ -246,6 +272,7 @@ class Normalization:
             account.ledger.look("unscale" if account.window.scaled else "code before the step")
             account.measure = account.ledger.close()
         account.note("learning_rate", learning_rate(optimizer))
+        return account.ledger.held if account.follows(self.probe_every) else None
 
     def closed(self, optimizer: Optimizer, skipped: bool = False) -> None:
         """The window has ended: the optimizer has stepped, or the scaler has skipped the step."""

@@ -8,12 +8,35 @@ copies are in no graph, and get their gradients by code. A graph that leads to w
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+import torch
 from torch import Tensor
 
 _Held = list[weakref.ref[Tensor]]
+_Known = tuple[weakref.ref[Any], _Held, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Where a parameter lies in what is stepped for it: from which element on, of which tensor. Of an optimizer that
+    steps its parameters themselves, the parameter."""
+
+    parameter: weakref.ref[Tensor]
+    stepped: weakref.ref[Tensor]
+    offset: int
+    numel: int
+    matrix: bool
+    kind: tuple[torch.dtype, torch.device]
+
+    def part(self, tensor: Tensor | None) -> Tensor | None:
+        """Its elements in what is stepped, or in the gradient of that."""
+        if tensor is None or not tensor.is_contiguous() or tensor.numel() < self.offset + self.numel:
+            return None
+        return tensor.detach().view(-1)[self.offset : self.offset + self.numel]
 
 
 def parameters_of(optimizer: Any) -> list[Tensor]:
@@ -30,7 +53,7 @@ class Given:
     """The tensors that optimizers were given first, held weakly."""
 
     def __init__(self) -> None:
-        self._of: dict[int, tuple[weakref.ref[Any], _Held]] = {}
+        self._of: dict[int, _Known] = {}
 
     def filled(self, optimizer: Any) -> list[Tensor]:
         """The tensors that a backward pass fills for an optimizer."""
@@ -60,6 +83,19 @@ class Given:
         first = self._first(optimizer)
         return self.exchanged(optimizer) and first is not None and len(first) != len(parameters_of(optimizer))
 
+    def copies(self, optimizer: Any) -> list[Copy]:
+        """Where the parameters that an optimizer was given lie in what it steps, if they lie there group by group, one
+        after the other. Of an optimizer that steps one group at a time, those of the groups that are there."""
+        known = self._of.get(id(optimizer))
+        if known is None or known[0]() is not optimizer:
+            return []
+        given = iter([held() for held in known[1]])
+        found: list[Copy] = []
+        for size, group in zip(known[2], getattr(optimizer, "param_groups", ()), strict=False):
+            parameters = [one for one in islice(given, size) if one is not None and one.requires_grad]
+            found += _one_after_the_other(parameters, [one for one in group["params"] if isinstance(one, Tensor)])
+        return found
+
     def adopt(self, optimizer: Any) -> None:
         """From now on what an optimizer steps is what it was given."""
         self._keep(optimizer, parameters_of(optimizer))
@@ -70,8 +106,24 @@ class Given:
 
     def _keep(self, optimizer: Any, tensors: list[Tensor]) -> list[Tensor]:
         key = id(optimizer)
-        self._of[key] = weakref.ref(optimizer, lambda _: self._of.pop(key, None)), list(map(weakref.ref, tensors))
+        sizes = tuple(len(group["params"]) for group in getattr(optimizer, "param_groups", ()))
+        gone = weakref.ref(optimizer, lambda _: self._of.pop(key, None))
+        self._of[key] = gone, list(map(weakref.ref, tensors)), sizes
         return tensors
+
+
+def _one_after_the_other(parameters: list[Tensor], steps: list[Tensor]) -> Iterator[Copy]:
+    """Each parameter with its place in the tensors that are stepped, which they fill in order."""
+    held, offset = iter(steps), 0
+    tensor = next(held, None)
+    for one in parameters:
+        count = one.numel()
+        while tensor is not None and tensor.numel() < offset + count:
+            tensor, offset = next(held, None), 0
+        if tensor is None:
+            return
+        yield Copy(weakref.ref(one), weakref.ref(tensor), offset, count, one.dim() > 1, (one.dtype, one.device))
+        offset += count
 
 
 def _other(before: Tensor | None, now: Tensor) -> Tensor:

@@ -330,13 +330,16 @@ class Recorder:
         strange = self.homes.strange() if not self.homes.alone else ()
         return [thing for thing, name in self.optimizers.living() if name in strange] if strange else []
 
-    def look(self, unscales: Any = None) -> None:
-        """Makes events of what has happened to gradients by hand. `unscales`: whose scale a scaler takes out now."""
+    def look(self, unscales: Any = None, steps: bool = False) -> None:
+        """Makes events of what has happened to gradients by hand. `unscales`: whose scale a scaler takes out now.
+        `steps`: an optimizer is about to step."""
         for thing, name in self._changed() if self.homes.alone else self.mine():
-            if (news := self.watches[name].news()) == "gone":
-                self.by_hand.gone(thing, name)
+            watch = self.watches[name]
+            appeared = watch.empty
+            if (news := watch.news()) == "gone":
+                self.by_hand.gone(thing, name, steps)
             elif news == "changed":
-                self.by_hand.changed(thing, name, thing is unscales)
+                self.by_hand.changed(thing, name, thing is unscales, appeared)
 
     def _changed(self) -> list[tuple[Any, str]]:
         """The optimizers of which gradients are not as they were last seen, where one thread does everything."""

@@ -1,19 +1,26 @@
-"""Which scaler has scaled what is back-propagated.
+"""Which scaler has scaled what is back-propagated, or whether a framework has.
 
-The scaler's name stands in the metadata of the node that `scaler.scale` makes: it goes when the graph goes.
+The scaler's name stands in the metadata of the node that `scaler.scale` makes: it goes when the graph goes. A framework
+that has a scale of its own multiplies the loss last, by a power of two or by a number of the device (DeepSpeed 0.19.8,
+`scale_if_loss`; Megatron-Core, `scale_loss`), and takes it out of what it steps: in `.grad` and in the graph it is no
+part of the loss's weight.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from math import log2
 from typing import Any
 
 from torch import Tensor
 
-from runtime_guard.loss_graph import CHAINS
+from amplint.protocol.ledger import LEAST_SCALE
+from runtime_guard.kept import constant, saved
+from runtime_guard.loss_graph import CHAINS, SCALE, mark_scale
 
 MARK = "runtime_guard.scaler"
+OWN = "runtime_guard.own_scale"
 _NODES = 16
 """What was done to a loss after it was scaled is a handful of operations, if anything."""
 
@@ -49,6 +56,35 @@ def scaler_of(roots: Sequence[Tensor]) -> str | None:
             return str(name)
         waiting.extend(inner for inner, _ in node.next_functions if inner is not None)
     return None
+
+
+def mark_own(roots: Sequence[Tensor]) -> None:
+    """Leaves with losses that a framework back-propagates that the last number they were multiplied by is its scale."""
+    for root in roots:
+        node: Any = root.grad_fn
+        if node is None or node.name() != "MulBackward0" or SCALE in metadata_of(node):
+            continue
+        operands = [name for name, (child, _) in zip(_OPERANDS, node.next_functions, strict=True) if child is None]
+        if len(operands) == 1 and (found := _scale(node, operands[0])) is not None:
+            mark_scale(root, found or None)
+            metadata_of(node)[OWN] = True
+
+
+def own_scale(roots: Sequence[Tensor]) -> bool:
+    """Whether losses carry the scale of a framework, which takes it out by itself."""
+    return any(root.grad_fn is not None and OWN in metadata_of(root.grad_fn) for root in roots)
+
+
+_OPERANDS = ("self", "other")
+
+
+def _scale(node: Any, operand: str) -> float | None:
+    """The number that a loss is multiplied by, if it may be a loss scale: 0 where only a device knows it."""
+    value = saved(node, operand)
+    if isinstance(value, Tensor) and not value.is_cpu:
+        return 0.0 if value.numel() == 1 else None
+    number = constant(node, operand)
+    return number if number is not None and number >= LEAST_SCALE and log2(number).is_integer() else None
 
 
 def metadata_of(node: Any) -> dict[str, Any]:

@@ -235,14 +235,14 @@ class Stepping(Calls):
         thread.stepping.append((id(optimizer), id(calling_frame())))
         closure = given[1] if len(given) > 1 else named.get("closure")
         outer = not again and not self.quiet()
-        if outer:
-            recorder.look()
-        if not again and not callable(closure):
+        if not again:
+            thread.part = outer and recorder.by_hand.steps(optimizer, callable(closure))
+        if not again and not callable(closure) and not thread.part:
             recorder.by_hand.closing(optimizer)
         if outer:
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False
-            else:
+            elif not thread.part:
                 self._feed_step(optimizer)
         thread.stepped = True
         thread.inside["step"] += 1
@@ -261,7 +261,8 @@ class Stepping(Calls):
             if not thread.evaluated:  # the gradients of the window are those of its only evaluation
                 recorder.measures.run(recorder.numbers.closing, optimizer)
                 self._feed_step(optimizer)
-        recorder.measures.run(recorder.numbers.closed, optimizer)
+        if not thread.part:
+            recorder.measures.run(recorder.numbers.closed, optimizer)
         if not thread.stepping:
             if by_closure and thread.evaluated:
                 self._feed_step(optimizer)
@@ -328,22 +329,21 @@ class Stepping(Calls):
             recorder.feed(Kind.EMPTY_CLIP, stack=stack)
         limit = argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
         owners = recorder.owners_of(tensors)
-        raises = {"raises": "yes"} if raises_at_overflow(args, kwargs) else {}
+        said = {"raises": "yes"} if raises_at_overflow(args, kwargs) else {}
+        said |= {} if any(tensor.grad is not None for tensor in tensors) else {"meets": "none"}
         for optimizer, name in owners:
             recorder.measures.run(recorder.numbers.before_touch, optimizer)
             kind = Kind.NORM if limit == inf else Kind.CLIP
-            recorder.feed(kind, optimizer=name, stack=stack, detail=self._limit(optimizer, limit) | raises)
+            recorder.feed(kind, optimizer=name, stack=stack, detail=self._limit(optimizer, limit) | said)
         given = {name for _, name in owners}
         apart = limit != inf and not (given and given & recorder.reached)
         for name in missed(tensors, given, recorder.reached, recorder.state.ledgers) if apart else ():
             recorder.feed(Kind.MISSED_CLIP, optimizer=name, stack=stack)
         handed = parameters if single else tensors
         token = self.enter("clip"), [optimizer for optimizer, _ in owners], handed
-        return (
-            Replaced(token, (handed, *args[1:]), kwargs)
-            if args
-            else Replaced(token, (), {**kwargs, "parameters": handed})
-        )
+        if args:
+            return Replaced(token, (handed, *args[1:]), kwargs)
+        return Replaced(token, (), {**kwargs, "parameters": handed})
 
     def norms(self, args: Any, kwargs: Any) -> Any:
         """The optimizers whose gradients are measured, and not clipped by the same call."""

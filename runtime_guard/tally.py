@@ -43,7 +43,7 @@ class Tally:
             self.unscales += 1
         elif kind in STEPS and event.scheduler is None and moments:
             self._step(event, moments[0].ledger.window)
-        elif kind is Kind.CLIP and event.optimizer is not None:
+        elif kind is Kind.CLIP and event.optimizer is not None and "meets" not in event.detail:
             self.clips[state.ledgers[event.optimizer].grads.value] += 1
 
     def _step(self, event: Event, window: Window) -> None:

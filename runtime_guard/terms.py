@@ -45,6 +45,12 @@ class Term:
         gradient, scale, mass, count = numbers
         return replace(self, gradient=gradient, scale=scale, elements=replace(self.elements, mass=mass, count=count))
 
+    def over(self, by: float) -> Term:
+        """The term with a division more."""
+        gradient = None if self.gradient is None else self.gradient / by
+        factor = None if self.factor is None else self.factor / by
+        return with_changes(self, gradient=gradient, factor=factor, divisors=(*self.divisors, by))
+
     @property
     def mass(self) -> Number | None:
         """What turns the coefficient of the reduction into that of the mean over its elements: 1 for a mean."""

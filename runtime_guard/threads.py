@@ -17,7 +17,7 @@ class Thread(threading.local):
 
     `stepping`: the optimizers whose step runs, each with the frame of torch that runs it. `closure`: what the closure
     of that step has done already, None outside of one; `evaluated`: it was evaluated more than once. `stepped`: an
-    optimizer has stepped since the scaler was asked.
+    optimizer has stepped since the scaler was asked. `part`: the step that runs goes on with an update.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Thread(threading.local):
         self.stepping: list[tuple[int, int]] = []
         self.closure: set[tuple[Kind, tuple[Site, ...], str | None]] | None = None
         self.evaluated = False
-        self.stepped = False
+        self.stepped = self.part = False
 
     def in_step_of(self, optimizer: Any) -> bool:
         """Whether the step of this optimizer runs."""

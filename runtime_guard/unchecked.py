@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from runtime_guard.gathering import Held
+from runtime_guard.gradients import Watch
 from runtime_guard.tally import Tally
 
 
@@ -23,14 +25,28 @@ def unfollowed(tally: Tally) -> list[str]:
     ]
 
 
-def copies(tally: Tally, names: Iterable[str]) -> list[str]:
-    """A sentence for each optimizer that steps copies of what backward passes fill."""
-    return [
-        f"{_kind(tally, name)} steps copies of the model's parameters: what becomes of the gradients on their way into "
-        "the copies (a loss scale, a division, a clip) is not seen"
-        for name in names
-        if tally.followed[name]
-    ]
+def copies(tally: Tally, watches: Mapping[str, Watch], measured: Collection[str]) -> list[str]:
+    """A sentence for each optimizer of which it is not known what becomes of the gradients before they are stepped.
+    `measured`: those of which it was measured, perhaps on a device."""
+    told = ((name, _unknown(watch, name in measured)) for name, watch in watches.items() if tally.followed[name])
+    return [f"{_kind(tally, name)} steps {unknown}" for name, unknown in told if unknown is not None]
+
+
+def _unknown(watch: Watch, measured: bool) -> str | None:
+    """What is not known of what an optimizer steps."""
+    known, other = watch.looks.total() - watch.looks[Held.OTHER], watch.looks[Held.OTHER]
+    if other:
+        return (
+            f"what is no sum of the gradients of its window, in {other} of the {known + other} windows looked at "
+            "(those of other windows may be in it, or of other ranks): nothing is known of the weight there"
+        )
+    if known or measured or not (watch.exchanged or watch.gathered):
+        return None
+    what = "copies of the model's parameters" if watch.exchanged else "gradients that are gathered elsewhere"
+    return (
+        f"{what}: what becomes of the gradients on their way there (a loss scale, a division, a clip, an erasure) is "
+        "not seen"
+    )
 
 
 def _kind(tally: Tally, name: str) -> str:

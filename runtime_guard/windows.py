@@ -45,6 +45,11 @@ class WindowTerms:
         elif self.alike is not None:
             self.alike.append((outcome, begins))
 
+    def divided(self, by: float) -> None:
+        """What every criterion sent down was divided on its way."""
+        self.steps = [[term.over(by) for term in step] for step in self.steps]
+        self.alike = None
+
     @property
     def scaled(self) -> bool:
         """Whether anything in the window carries a loss scale."""

@@ -54,8 +54,10 @@ def bypassed(kind: Kind, due: str) -> Callable[[Moment], bool]:
     """Whether a framework steps what torch did, although the framework has a call of its own for it."""
 
     def past(moment: Moment) -> bool:
-        earlier = moment.last.get(kind)
-        return bool(moment.event.detail.get(due)) and earlier is not None and "through" not in earlier.detail
+        earlier, said = moment.last.get(kind), moment.event.detail
+        if kind is Kind.BACKWARD and "plain" in said:
+            return False  # as good: the outputs of the framework's model divide by themselves
+        return bool(said.get(due)) and earlier is not None and "through" not in earlier.detail
 
     return past
 
@@ -73,6 +75,8 @@ def lost_words(moment: Moment) -> dict[str, str]:
 def clip_words(moment: Moment) -> dict[str, str]:
     """What torch's clip misses."""
     part = "where parameters are sharded the norm is that of a part"
+    if "meets" in moment.last[Kind.CLIP].detail:
+        return {"missed": "it has gathered them elsewhere, and the clip meets none"}
     return {
         "missed": part if without_scale(moment) else f"a loss scale, where there is one, is still in them, and {part}"
     }
@@ -90,7 +94,7 @@ def divided_by_both(moment: Moment) -> bool:
     """Whether the losses of a window, back-propagated by a framework, are divided by the window twice."""
     window, backward = moment.ledger.window, moment.last.get(Kind.BACKWARD)
     count = window.micro_steps
-    if count < 2 or window.late or backward is None or not _may_divide(backward):
+    if count < 2 or window.late or backward is None or not (_may_divide(backward) or "plain" in moment.event.detail):
         return False
     if count == 2:  # 1/2 may be meant, as the weight of a loss; two divisors are seen in a run alone
         return _seen_twice(moment)

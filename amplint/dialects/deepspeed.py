@@ -23,12 +23,15 @@ DEEPSPEED = Dialect(
         counts={"step": "gradient_accumulation_steps"},
         counting={"managed_gradient_accumulation": True, "_is_gradient_accumulation_boundary": None},
         moves={"_take_model_step": "`engine.step()`"},
+        plain={"step": ("_support_torch_style_backward", "gradient_accumulation_steps")},
         sets_up=frozenset({"initialize"}),
     ),
     spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping"},
     remedies={
         **dict.fromkeys(CLIPS, _CLIP),
         "double-loss-division": "leave the division to `engine.backward(loss)`",
+        "float16-without-scaler": "set `zero_optimization.stage` to 1, 2 or 3, or use bf16: at stage 0 "
+        "`engine.backward` does not scale, though `engine.step()` divides by the loss scale (DeepSpeed 0.19.8)",
         "ema-per-micro-step": f"update the average {_AT_BOUNDARY}",
         "missing-step": "call `engine.step()` after each `engine.backward(loss)`",
         "scaled-gradient-norm": "use `engine.get_global_grad_norm()` after `engine.step()`",
@@ -43,7 +46,7 @@ DEEPSPEED = Dialect(
             framework="DeepSpeed",
             version="deepspeed 0.19.8",
             divides=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
-            scales=("`engine.backward`", "deepspeed/runtime/engine.py, `backward`"),
+            scales=("`engine.backward`, at ZeRO 1 to 3", "deepspeed/runtime/engine.py, `backward`"),
             unscales=("`engine.step`", "deepspeed/runtime/zero/stage_1_and_2.py, `unscale_and_clip_grads`"),
             gates=(
                 "`engine.step`, called on every micro-step; you, where `managed_gradient_accumulation` is false",

@@ -78,7 +78,9 @@ class Live:
     and the attribute of such a `self` that counts how often it was. `counts`: its functions that step on every N-th
     call of them alone, and the attribute of their `self` that holds N; `counting`: attributes of such a `self`, and
     what they hold where it counts by itself. `moves`: its functions that move a schedule on by themselves, and what the
-    user calls for that. `sets_up`: its functions whose steps are no part of the training.
+    user calls for that. `plain`: its functions that step, the attribute of their `self` that says that the outputs of
+    its model divide what torch's own backward sends them, and the one that holds by how many micro-steps. `sets_up`:
+    its functions whose steps are no part of the training.
     """
 
     folders: tuple[str, ...]
@@ -89,6 +91,7 @@ class Live:
     counts: Mapping[str, str] = field(default_factory=dict)
     counting: Mapping[str, object] = field(default_factory=dict)
     moves: Mapping[str, str] = field(default_factory=dict)
+    plain: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     sets_up: frozenset[str] = frozenset()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import CLIPS, Dialect
+from amplint.dialects.dialect import CLIPS, Dialect, Live
 
 _CORE = "megatron.core"
 _TRAINING = ("megatron.training", "megatron.training.training")
@@ -27,6 +27,7 @@ MEGATRON = Dialect(
     needs=frozenset({"forward_backward_func", "get_forward_backward_func", "get_megatron_optimizer", "pretrain"}),
     seeds=frozenset({"forward_backward_func", "get_forward_backward_func", "pretrain"}),
     words=frozenset({"forward_backward_func", "def forward_step("}),
+    live=Live(folders=("megatron",)),
     spelling={
         "backward": "forward_backward_func(...)",
         "clip": "clip_grad",

@@ -16,6 +16,7 @@ from runtime_guard.violations import Violation
 
 if TYPE_CHECKING:
     from runtime_guard.guarding import guard
+    from runtime_guard.recorder import Recorder
 
 SCHEMA = 1
 
@@ -25,7 +26,6 @@ def document(of: guard) -> dict[str, Any]:
     recorder, tally = of.recorder, of.recorder.tally
     recorder.ranks.look()
     off, loose = list(of.off), unfollowed(tally)
-    copied = copies(tally, [name for name, watch in recorder.watches.items() if watch.exchanged])
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
     unmeasured = numbers.get("not_covered", ())
@@ -50,7 +50,7 @@ def document(of: guard) -> dict[str, Any]:
         "scalers": numbers.get("scalers", []),
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
         "unfollowed": loose,
-        "not_covered": list(dict.fromkeys([*loose, *copied, *tally.not_covered, *unmeasured, *unheard])),
+        "not_covered": list(dict.fromkeys([*loose, *_copied(recorder), *tally.not_covered, *unmeasured, *unheard])),
         "rules": of.rules,
         "files": reached(recorder.sites.code_of),
         "confirmed": confirmed(of, of.violations),
@@ -60,6 +60,12 @@ def document(of: guard) -> dict[str, Any]:
         ],
         "curves": _curves(series),
     }
+
+
+def _copied(recorder: Recorder) -> list[str]:
+    """What is not known of optimizers that step copies, or gradients that are gathered elsewhere."""
+    known = {name for thing, name in recorder.optimizers.living() if recorder.numbers.known(thing)}
+    return copies(recorder.tally, recorder.watches, known)
 
 
 def _named(name: str, kinds: dict[str, str]) -> str:

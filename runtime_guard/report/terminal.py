@@ -48,6 +48,7 @@ def confirmed(of: guard, found: list[Violation]) -> list[str]:
     if (weight := tally.weights) is not None:
         low, high, known = weight[0], weight[1], weight[2] - tally.unread
         parts.append(f"weight {_range(low, high)}" + (f" in {known} of them" if known < tally.windows else ""))
+        parts += recorder.measures.run(measured.stepped, recorder.numbers, low, high, default=[])
     wrong = {one.code for one in found}
     if sum(tally.clips.values()) and not any(code.startswith("clip-") for code in wrong):
         parts.append("clipped after unscale_" if tally.unscales else "clipped before the step")

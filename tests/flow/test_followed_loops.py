@@ -108,6 +108,20 @@ def test_what_is_left_to_deepspeed_is_not_something_that_could_not_be_followed()
     assert (loop.window, loop.not_followed) == ("args.accum_steps", ())
 
 
+@pytest.mark.parametrize(("stage", "scaler"), [(0, "none"), (1, "scaler"), (2, "scaler"), (3, "scaler")])
+def test_deepspeed_scales_at_the_stages_of_zero_alone(stage, scaler):
+    """DeepSpeed 0.19.8, `engine.backward`: only for a ZeROOptimizer."""
+    text = (
+        "import deepspeed\n\n\ndef train(model, loader, criterion):\n"
+        "    config = {'train_micro_batch_size_per_gpu': 8, 'gradient_accumulation_steps': 4,\n"
+        f"              'fp16': {{'enabled': True}}, 'zero_optimization': {{'stage': {stage}}}}}\n"
+        "    engine, _, _, _ = deepspeed.initialize(model=model, config=config)\n"
+        "    for x, y in loader:\n        engine.backward(criterion(engine(x), y))\n        engine.step()\n"
+    )
+    (loop,) = loops_of(text, "train.py")
+    assert loop.scaler == scaler
+
+
 def test_a_function_that_runs_an_engine_is_no_loop_itself():
     text = (
         "from ignite.engine import Engine\n\n\ndef main(model, optimizer, loader, criterion):\n"
