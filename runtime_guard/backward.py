@@ -18,8 +18,10 @@ from runtime_guard.normalization import UNREAD
 from runtime_guard.owners import GIVEN, parameters_of
 from runtime_guard.penalties import Asked, Penalties
 from runtime_guard.precision import region_of
+from runtime_guard.present import Scale, scales_of
 from runtime_guard.recorder import Recorder, Stack
-from runtime_guard.scaled import scaler_of
+from runtime_guard.scaled import is_scaled, scaler_of
+from runtime_guard.underway import HOOKED, SHARED, hooked
 from runtime_guard.unseen import unseen
 from runtime_guard.ways import Outcome
 
@@ -60,8 +62,9 @@ class Backward:
         self._recorder = recorder
         self._missed = False
         self._divisors: dict[tuple[Stack, float], dict[str, str]] = {}
-        self._unseen = unseen()
+        self._unseen, self._underway = unseen(), recorder.underway
         self._penalties = Penalties(recorder)
+        self._began: tuple[tuple[Scale, ...], bool, bool] = (), False, False
         self.latest: tuple[Outcome, bool] | None = None
 
     def begins(self, args: Any, kwargs: Any) -> Any:
@@ -87,13 +90,17 @@ class Backward:
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         self._penalties.look(roots)
         inside["backward"] += 1
+        present = scales_of(recorder.scalers.living())
         brought = recorder.frameworks.loss(recorder.sites.stack())
         place = brought.place
         start = start_of(args) if recorder.measures.on else None
-        recorder.measures.run(recorder.numbers.before_backward, roots, place, start, recorder.strangers())
+        recorder.measures.run(recorder.numbers.before_backward, roots, place, start, recorder.strangers(), present)
         region = region_of(roots) if not recorder.frameworks.surrounds(place) else Precision.UNKNOWN
         regions = recorder.precisions.of_forward(roots), region
-        return roots, brought, scaler_of(roots), watched, regions
+        handed = next((one.scaler for one in present if start is not None and one.number == start != 1), None)
+        shared = self._underway.shares(roots, len(args) > 2 and bool(args[2]))
+        self._began = present, any(root.numel() != 1 for root in roots), shared
+        return roots, brought, scaler_of(roots, present) or handed, watched, regions
 
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
@@ -117,11 +124,15 @@ class Backward:
         if reading.opaque:
             recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
         self.latest = reading, begins
-        scaled = reading.scaled if reading.terms else scaler is not None
+        present, handed, shared = self._began
+        scaled = is_scaled(reading, scaler, present, handed)
         names = frozenset(name for _, name, _ in reached)
+        diverted, shared = self._underway.diverts(stack, roots), shared and begins
         for _, name, tensors in reached:
-            hidden = gradients.hooked(tensors) or self._unseen.in_files({site.path for site in stack})
-            weight = None if hidden else reading.weight
+            hidden = diverted or hooked(tensors) or self._unseen.in_files({site.path for site in stack})
+            weight = None if hidden or shared else reading.weight
+            if hidden or shared:
+                recorder.by_hand.hides(name, HOOKED if hidden else SHARED)
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight, reading),

@@ -32,6 +32,7 @@ from runtime_guard.gates import Gates
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Shield
 from runtime_guard.idle import never_read
+from runtime_guard.in_step import InStep
 from runtime_guard.late_division import mark_passed
 from runtime_guard.normalization import Normalization
 from runtime_guard.owners import Owners
@@ -46,6 +47,7 @@ from runtime_guard.tally import Tally
 from runtime_guard.threads import Homes, Thread, calling_frame
 from runtime_guard.totals import Totals, kept_in
 from runtime_guard.turns import Turns
+from runtime_guard.underway import Underway
 from runtime_guard.violations import Violation, violation_of
 
 Stack = tuple[Site, ...]
@@ -92,6 +94,7 @@ class Recorder:
         self.watches: dict[str, Watch] = {}
         self.crossings, self.ranks, self.sharing = Crossings(), Ranks(), Sharing()
         self.homes, self.by_hand, self._stacks = Homes(), ByHand(self), set[Stack]()
+        self.underway, self.in_step = Underway(), InStep(self)
         self._early: Early | None = None
 
     # --- events -------------------------------------------------------------------------------------------------------
@@ -337,6 +340,7 @@ class Recorder:
                 self.by_hand.gone(thing, name)
             elif news == "changed":
                 self.by_hand.changed(thing, name, thing is unscales)
+        self.by_hand.look(unscales)
 
     def _changed(self) -> list[tuple[Any, str]]:
         """The optimizers of which gradients are not as they were last seen, where one thread does everything."""
