@@ -74,6 +74,8 @@ def _returned(code: CodeType) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
             return None
         if one.opname != "RETURN_VALUE" or before is None:
             continue
+        if one.is_jump_target:  # what is returned was made in one of several places
+            return None
         if before.opname.startswith("CALL") and one is found[-1]:
             calls.append(_first_name(found))
         elif not (before.opname == "LOAD_CONST" and before.argval is None):

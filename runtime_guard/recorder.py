@@ -123,7 +123,7 @@ class Recorder:
                 gate = self._gate(kind, place, optimizer or "") if kind in _GATED else None
                 event = self._alike.event(kind, place, gate, detail, reading, parts)
                 if repeats:
-                    if self.thread.repeated(event):
+                    if self.thread.repeated(event, self.turns.loops_in(self.thread.code, self.sites.frames())):
                         return
                     if kind in _CALLS and optimizer is not None:
                         self._used(kind, optimizer)

@@ -247,6 +247,7 @@ class Stepping(Calls):
         if outer:
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False
+                thread.code = getattr(inspect.unwrap(closure), "__code__", None)
             else:
                 self._feed_step(optimizer)
         if not again:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from amplint.protocol.events import Event, Kind, Site
@@ -27,16 +27,18 @@ class Thread(threading.local):
         self.closure: set[tuple[Kind, tuple[Site, ...], str | None]] | None = None
         self.first: tuple[Kind, tuple[Site, ...], str | None] | None = None
         self.evaluated = False
+        self.code: CodeType | None = None
         self.stepped = False
 
     def in_step_of(self, optimizer: Any) -> bool:
         """Whether the step of this optimizer runs."""
         return any(who == id(optimizer) for who, _ in self.stepping)
 
-    def repeated(self, event: Event) -> bool:
+    def repeated(self, event: Event, looped: bool = False) -> bool:
         """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times.
 
-        It is evaluated again when what it began with comes again; until then its losses add up.
+        It is evaluated again when what it began with comes again; until then its losses add up. `looped`: the event is
+        in a loop of the closure's own, where it comes again in any case.
         """
         assert self.closure is not None
         done = (event.kind, event.step_of_program, event.optimizer)
@@ -44,7 +46,7 @@ class Thread(threading.local):
             self.first = None
         if self.first is None and event.kind in _BEGINNINGS:
             self.first = done
-        elif done == self.first:
+        elif done == self.first and not looped:
             self.evaluated = True
         known = done in self.closure
         self.closure.add(done)

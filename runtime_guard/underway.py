@@ -29,6 +29,7 @@ SHARED = "what losses weigh that were made of one graph, back-propagated more th
 _MARK = "runtime_guard.diverts"
 _KEPT = "runtime_guard.retained"
 _NODES = 20_000
+_TORCHS = frozenset({None, BackwardHookFunction})
 _NEAR = 512
 _GLOBAL = ("_global_backward_hooks", "_global_backward_pre_hooks")
 
@@ -85,7 +86,7 @@ class Underway:
         if passes & (passes - 1) and (known or self._looked.get(place) == self._given):
             return known
         self._looked[place] = self._given
-        self._diverts[place] = any(map(_diverts, _nodes(roots)))
+        self._diverts[place] = _diverts(roots)
         return self._diverts[place]
 
 
@@ -101,21 +102,25 @@ def _nodes(roots: Sequence[Tensor]) -> Iterator[Node]:
         waiting += fresh
 
 
-def _diverts(node: Node) -> bool:
-    if _MARK in metadata_of(node):
+def _diverts(roots: Sequence[Tensor]) -> bool:
+    """Whether a mark, a function of the user's, or the hooks of a module are in the graph of some losses."""
+    nodes = list(_nodes(roots))
+    functions = {getattr(node, "_forward_cls", None) for node in nodes}
+    if any(_MARK in metadata_of(node) for node in nodes) or any(map(only_multiplies, functions - _TORCHS)):
         return True
-    function = getattr(node, "_forward_cls", None)
-    if function is BackwardHookFunction:
-        return any(_any_changes(hooks) for hooks in _of_modules())
-    return function is not None and only_multiplies(function)
+    if BackwardHookFunction not in functions:
+        return False
+    leaves = {id(node.variable) for node in nodes if hasattr(node, "variable")}
+    return any(_any_changes(hooks) for hooks in _of_modules(leaves))
 
 
-def _of_modules() -> Iterable[dict[Any, Any]]:
-    """The hooks of all modules that have some for their backward."""
+def _of_modules(leaves: set[int]) -> Iterable[dict[Any, Any]]:
+    """The hooks of the modules that have some for their backward, and parameters among these leaves, or none at all."""
     everywhere = torch.nn.modules.module
     yield from (getattr(everywhere, name) for name in _GLOBAL)
     for thing in gc.get_objects():
         if issubclass(type(thing), torch.nn.Module):  # not isinstance: what a weak proxy stands for may be gone
             held = vars(thing)
-            yield held.get("_backward_hooks") or {}
-            yield held.get("_backward_pre_hooks") or {}
+            hooks = [held.get(name) for name in ("_backward_hooks", "_backward_pre_hooks") if held.get(name)]
+            own = {id(parameter) for parameter in thing.parameters()} if hooks else set()
+            yield from hooks if not own or own & leaves else ()
