@@ -34,7 +34,7 @@ def scales_of(scalers: Iterable[tuple[Any, str]]) -> tuple[Scale, ...]:
     return tuple(
         Scale(name, float(scale.item()) if scale.is_cpu else None, scale.data_ptr())
         for name, scale in found
-        if isinstance(scale, Tensor)
+        if type(scale) is Tensor
     )
 
 
@@ -54,10 +54,10 @@ def multiplier_at(node: Node, scales: tuple[Scale, ...]) -> tuple[int, Scale] | 
 def _same(value: Any, scales: tuple[Scale, ...]) -> Scale | None:
     """The scale that a value is."""
     if isinstance(value, Tensor):
-        if value.numel() != 1:
+        if type(value) is not Tensor or value.numel() != 1:
             return None
         at = value.data_ptr()
-        known = next((scale for scale in scales if scale.place == at), None)
+        known = next((scale for scale in scales if scale.place == at != 0), None)
         if known is not None or not value.is_cpu or value.is_complex():
             return known
         value = float(value.detach().item())
