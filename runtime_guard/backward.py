@@ -127,12 +127,11 @@ class Backward:
         present, handed, shared = self._began
         scaled = is_scaled(reading, scaler, present, handed)
         names = frozenset(name for _, name, _ in reached)
-        diverted, shared = self._underway.diverts(stack, roots), shared and begins
+        diverted = self._underway.diverts(stack, roots) or self._unseen.in_files({site.path for site in stack})
         for _, name, tensors in reached:
-            hidden = diverted or hooked(tensors) or self._unseen.in_files({site.path for site in stack})
-            weight = None if hidden or shared else reading.weight
-            if hidden or shared:
-                recorder.by_hand.hides(name, HOOKED if hidden else SHARED)
+            why = HOOKED if diverted or hooked(tensors) else SHARED if shared and begins else None
+            weight = reading.weight if why is None else None
+            recorder.by_hand.hides(name, why)
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight, reading),

@@ -63,10 +63,11 @@ class ByHand:
         if name in self._unseen and not recorder.measures.run(recorder.numbers.follows, optimizer):
             recorder.feed(Kind.DIVIDE, optimizer=name)
 
-    def hides(self, name: str, why: str) -> None:
-        """What the losses of the present window weigh is not known, whatever their graphs say."""
-        self._hidden.add(name)
-        self._recorder.course.counted.not_covered[why] = None
+    def hides(self, name: str, why: str | None) -> None:
+        """What the losses of the present window weigh is not known, whatever their graphs say, if there is a reason."""
+        if why is not None:
+            self._hidden.add(name)
+            self._recorder.course.counted.not_covered[why] = None
 
     def reading(self, optimizer: Any, name: str, token: list[Moment]) -> Reading | None:
         """The numbers of the window that a step ends, which are to be told to the moments in `token`, if they hold."""
