@@ -118,12 +118,7 @@ class Backward:
         reached = self._reached(watched, roots)
         self._missed = not reached  # then all parameters are looked at next time
         begins = not reached or self._begins(reached[0][1], stack)
-        reading = recorder.measures.run(
-            recorder.numbers.after_backward, [thing for thing, _, _ in reached], begins, stack, default=UNREAD
-        )
-        if reading.opaque:
-            recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
-        self.latest = reading, begins
+        reading = self._read([thing for thing, _, _ in reached], begins, stack)
         present, handed, shared = self._began
         scaled = is_scaled(reading, scaler, present, handed)
         names = frozenset(name for _, name, _ in reached)
@@ -143,6 +138,16 @@ class Backward:
         recorder.crossings.passed(roots, stack, recorder.owners_by_tensor, names)
         recorder.passed(roots, stack)
         recorder.seen()
+
+    def _read(self, reached: list[Any], begins: bool, stack: Stack) -> Outcome:
+        """What was measured of the pass."""
+        recorder = self._recorder
+        after = recorder.numbers.after_backward
+        reading: Outcome = recorder.measures.run(after, reached, begins, stack, default=UNREAD)
+        if reading.opaque:
+            recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
+        self.latest = reading, begins
+        return reading
 
     def _reached(self, watched: Watched, roots: list[Tensor]) -> list[tuple[Any, str, list[Tensor]]]:
         """The optimizers whose gradients have changed, one for each name."""
