@@ -18,6 +18,7 @@ from runtime_guard.backward import Backward, Begun, start_of
 from runtime_guard.frameworks import Brought
 from runtime_guard.gradients import Watch
 from runtime_guard.precision import still
+from runtime_guard.present import scales_of
 from runtime_guard.put_off import Entry
 from runtime_guard.recorder import Recorder
 from runtime_guard.scaled import scaler_of
@@ -153,7 +154,8 @@ class PassAgain(Comparing):
                 return False
         if not still(known.region, roots):
             return False
-        if (known.recognized is None or len(recorder.scalers.entries) > 1) and scaler_of(roots) != known.scaler:
+        unsure = known.recognized is None or len(recorder.scalers.entries) > 1
+        if unsure and scaler_of(roots, scales_of(recorder.scalers.living())) != known.scaler:
             return False
         if known.recognized is None:
             return True

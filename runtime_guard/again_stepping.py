@@ -13,13 +13,14 @@ from torch.optim import Optimizer
 
 from amplint.protocol.state import Moment
 from runtime_guard.again import Comparing
+from runtime_guard.clipping import raises_at_overflow
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Replaced
 from runtime_guard.late import number
 from runtime_guard.normalization import learning_rate
 from runtime_guard.put_off import Entry
 from runtime_guard.scales import ScaleAccount
-from runtime_guard.stepping import argument, raises_at_overflow
+from runtime_guard.stepping import argument
 from runtime_guard.threads import calling_frame, runs_step
 from runtime_guard.windows import Account
 
@@ -125,6 +126,8 @@ class ScalerStepAgain(Comparing):
             return None
         if recorder.optimizer(token[2]) in recorder.by_hand.whole or not recorder.thread.stepped:
             return None
+        if recorder.in_step.waits(token[2], recorder.optimizer(token[2])):
+            return None
         counts = recorder.course.counted.scalers[recorder.scaler(args[0])]
         return _ScalerStep(
             weakref.ref(args[0]), weakref.ref(token[2]), (len(args), tuple(kwargs)), list(token[3]), counts,
@@ -181,6 +184,8 @@ class StepAgain(Comparing):
         closure = given[1] if len(given) > 1 else named.get("closure")
         name, inside = recorder.optimizer(optimizer), self.inside()
         watch = recorder.watches[name]
+        if recorder.in_step.waits(optimizer, name):
+            return None
         if callable(closure) or not recorder.ranks.alone or watch.empty or name in recorder.by_hand.whole:
             return None
         return _Step(

@@ -19,8 +19,10 @@ from runtime_guard.normalization import UNREAD
 from runtime_guard.owners import GIVEN, parameters_of
 from runtime_guard.penalties import Asked, Penalties
 from runtime_guard.precision import region_of
+from runtime_guard.present import Scale, scales_of
 from runtime_guard.recorder import Recorder, Stack
-from runtime_guard.scaled import mark_own, own_scale, scaler_of
+from runtime_guard.scaled import is_scaled, mark_own, own_scale, scaler_of
+from runtime_guard.underway import HOOKED, SHARED
 from runtime_guard.unseen import unseen
 from runtime_guard.ways import Outcome
 
@@ -67,8 +69,9 @@ class Backward:
         self._recorder = recorder
         self._missed = False
         self._divisors: dict[tuple[Stack, float], dict[str, str]] = {}
-        self._unseen = unseen()
+        self._unseen, self._underway = unseen(), recorder.underway
         self._penalties = Penalties(recorder)
+        self._began: tuple[tuple[Scale, ...], bool, bool] = (), False, False
         self.latest: tuple[Outcome, bool] | None = None
 
     def begins(self, args: Any, kwargs: Any) -> Any:
@@ -96,16 +99,20 @@ class Backward:
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         self._penalties.look(roots)
         inside["backward"] += 1
+        present = scales_of(recorder.scalers.living())
         brought = recorder.frameworks.loss(recorder.sites.stack())
         place = brought.place
         if recorder.frameworks.knows(place):
             mark_own(roots)
         start = start_of(args) if recorder.measures.on else None
-        recorder.measures.run(recorder.numbers.before_backward, roots, place, start, recorder.strangers())
+        recorder.measures.run(recorder.numbers.before_backward, roots, place, start, recorder.strangers(), present)
         region = region_of(roots) if not recorder.frameworks.surrounds(place) else Precision.UNKNOWN
         regions = recorder.precisions.of_forward(roots), region
         into = args[4] if len(args) > 4 else ()
-        return roots, brought, scaler_of(roots), watched, regions, bool(into)
+        handed = next((one.scaler for one in present if start is not None and one.number == start != 1), None)
+        shared = self._underway.shares(roots, len(args) > 2 and bool(args[2]))
+        self._began = present, any(root.numel() != 1 for root in roots), shared
+        return roots, brought, scaler_of(roots, present) or handed, watched, regions, bool(into)
 
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
@@ -126,13 +133,16 @@ class Backward:
         reading = self._read([thing for thing, _, _ in reached], begins, stack)
         if "through" not in brought.detail and _hooked(reading):
             brought = replace(brought, detail={**brought.detail, "hooked": "yes"})
-        scaled = reading.scaled if reading.terms else scaler is not None
+        present, handed, shared = self._began
+        scaled = is_scaled(reading, scaler, present, handed)
         if own_scale(roots):
             scaled = None  # whoever has put it in takes it out
         names = frozenset(name for _, name, _ in reached)
+        diverted = self._underway.diverts(stack, roots) or self._unseen.in_files({site.path for site in stack})
         for _, name, tensors in reached:
-            hidden = gradients.hooked(tensors) or self._unseen.in_files({site.path for site in stack})
-            weight = None if hidden else reading.weight
+            why = HOOKED if diverted or self._underway.hooked(tensors) else SHARED if shared and begins else None
+            weight = reading.weight if why is None else None
+            recorder.by_hand.hides(name, why)
             recorder.feed(
                 Kind.BACKWARD, stack=stack, optimizer=name, scaler=scaler, weight=weight, scaled=scaled,
                 detail=brought.detail if _mean_of_many(reading) else self._detail(name, brought, weight, reading),
@@ -146,11 +156,10 @@ class Backward:
         recorder.seen()
 
     def _read(self, reached: list[Any], begins: bool, stack: Stack) -> Outcome:
-        """What was heard of the pass."""
+        """What was measured of the pass."""
         recorder = self._recorder
-        reading: Outcome = recorder.measures.run(
-            recorder.numbers.after_backward, reached, begins, stack, default=UNREAD
-        )
+        after = recorder.numbers.after_backward
+        reading: Outcome = recorder.measures.run(after, reached, begins, stack, default=UNREAD)
         if reading.opaque:
             recorder.course.counted.not_covered.update(dict.fromkeys(reading.opaque))
         self.latest = reading, begins

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from amplint.protocol.events import STEPS, Kind, Site
 from amplint.protocol.ledger import Grads, carried
+from amplint.protocol.readings import Reading
+from amplint.protocol.state import Moment
 from runtime_guard.clips_by_hand import Thresholds, edit_in
 from runtime_guard.gathering import Held
 from runtime_guard.late_division import quotient_in
@@ -24,8 +26,9 @@ class ByHand:
         self._watched = watched()
         self._thresholds = Thresholds()
         self.whole = set[str]()
+        self._hidden, self._unseen = set[str](), set[str]()
 
-    def changed(self, optimizer: Any, name: str, unscaled_now: bool, appeared: bool) -> None:
+    def changed(self, optimizer: Any, name: str, unscaled_now: bool, appeared: bool = False) -> None:
         """The event of gradients that were edited: the division by a loss scale, if they carried one by hand and all of
         them were divided by it, else unknown code; before it a clip, if a scaler's scale is in them and nothing else
         explains what is left of them. None for what was gathered elsewhere and has `appeared` where it is stepped."""
@@ -44,6 +47,38 @@ class ByHand:
         asked = self._watched.in_files({site.path for site in recorder.sites.chain.get(stack, stack)})
         detail = {"scale": f"{float(scale):g}"} | ({} if asked else {"unchecked": "yes"})
         recorder.feed(Kind.DIVIDE, optimizer=name, stack=stack, weight=1 / float(scale), detail=detail)
+
+    def look(self, unscales: Any) -> None:
+        """The same of gradients that were edited and no version shows it, as through NumPy: their values are looked at
+        in the windows that are followed, on the CPU, where nobody else changes them."""
+        recorder = self._recorder
+        if not (recorder.ranks.alone and recorder.measures.on and recorder.homes.undisturbed):
+            return
+        for thing, name in recorder.optimizers.living():
+            if recorder.measures.run(recorder.numbers.edited, thing):
+                self._unseen.add(name)
+                self.changed(thing, name, thing is unscales)
+                recorder.measures.run(recorder.numbers.before_touch, thing)
+
+    def before_step(self, optimizer: Any, name: str) -> None:
+        """The event of such an edit in a window whose values are not looked at."""
+        recorder = self._recorder
+        if name in self._unseen and not recorder.measures.run(recorder.numbers.follows, optimizer):
+            recorder.feed(Kind.DIVIDE, optimizer=name)
+
+    def hides(self, name: str, why: str | None) -> None:
+        """What the losses of the present window weigh is not known, whatever their graphs say, if there is a reason."""
+        if why is not None:
+            self._hidden.add(name)
+            self._recorder.course.counted.not_covered[why] = None
+
+    def reading(self, optimizer: Any, name: str, token: list[Moment]) -> Reading | None:
+        """The numbers of the window that a step ends, which are to be told to the moments in `token`, if they hold."""
+        hidden = name in self._hidden
+        self._hidden.discard(name)
+        measured = self._recorder.numbers.at_step
+        found: Reading | None = self._recorder.measures.run(measured, optimizer, None if hidden else token)
+        return None if hidden else found
 
     def _clipped(self, optimizer: Any, name: str) -> None:
         """The event of a clip by hand, where the gradients have met a threshold before."""

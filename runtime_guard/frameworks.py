@@ -123,6 +123,10 @@ class Frameworks:
         """Whether a framework that is known stands between torch and the user's code."""
         return place in self._sites.framed and "through" in self.told(place, _NOBODY)
 
+    def has(self, file: str) -> bool:
+        """Whether a file belongs to a framework that is known."""
+        return bool(file) and self._of(file) is not None
+
     def sets_up(self, place: Place) -> bool:
         """Whether a framework makes what it needs for itself: what it steps meanwhile is no step of the training."""
         if place not in self._sites.framed:

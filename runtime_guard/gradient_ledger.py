@@ -165,6 +165,21 @@ class GradientLedger:
         found = float(new @ old) / square if square > 0 else 0.0
         return found if found > 0 and torch.allclose(new, old * found, rtol=1e-5, atol=0.0) else None
 
+    def altered(self) -> bool:
+        """Whether a value has changed since the last look, and no version has. Values of a device are not read."""
+        if self.seen is None or self.broken or self._marks() != self.marks:
+            return False
+        first, known = self._gradients()[0], self.rows[self.seen][0]
+        if first is None or not first.is_cpu or first.dtype is not known.dtype:
+            return False
+        return not torch.equal(_view(first), known)
+
+    def _gradients(self) -> list[Tensor | None]:
+        return [held.grad for reference in self.chosen if (held := reference()) is not None]
+
+    def _marks(self) -> tuple[object, ...]:
+        return tuple([one if one is None else (id(one), one._version) for one in self._gradients()])
+
     def close(self) -> Measure | None:
         """What the optimizer gets, against the reference; None when that could not be followed."""
         self.held = None

@@ -85,11 +85,6 @@ def leads_to(roots: Sequence[Tensor], identities: Collection[int]) -> bool:
     return False
 
 
-def hooked(tensors: Sequence[Tensor]) -> bool:
-    """Whether hooks of the user's may change gradients on their way into `.grad`."""
-    return any(tensor._backward_hooks for tensor in tensors[:4])
-
-
 class Watch:
     """The parameters of an optimizer that are looked at, held weakly, and the gradients of a few as last seen.
 

@@ -12,6 +12,7 @@
 | weight averages | the loaded classes that are known to keep one |
 | other processes | the forward of `DistributedDataParallel`, and `torch.distributed.destroy_process_group` |
 | end of an epoch | `_BaseDataLoaderIter.__next__`, when it raises StopIteration |
+| hooks of tensors | `Tensor.register_hook` |
 | hooks of saved tensors | what takes them, where torch does not say which saved tensor has one (`kept`) |
 """
 
@@ -33,6 +34,7 @@ from runtime_guard.again_stepping import ClipAgain, ScalerStepAgain, StepAgain, 
 from runtime_guard.averages import Averages, averaging
 from runtime_guard.backward import Backward
 from runtime_guard.checkpoints import Checkpoints
+from runtime_guard.clipping import Clipping
 from runtime_guard.epochs import Epochs
 from runtime_guard.hooks import Failed, Hooks, Listener, Shield, defining
 from runtime_guard.kept import TAKING_HOOKS, TELLS_HOOKS, shy
@@ -114,6 +116,8 @@ class Listening:
         listener = self._listener("backward", backward.begins, backward.ends, backward.fails, again=again)
         listener.admit, listener.opens = self._admit, True
         self._hooks.listen(torch.autograd, "_engine_run_backward", listener)
+        given = self._listener("hooks of tensors", self._recorder.underway.given, _nothing, _nothing)
+        self._hooks.listen(torch.Tensor, "register_hook", self._idle(given))
 
     def _to_scalers(self) -> None:
         scaling = Scaling(self._recorder)
@@ -121,7 +125,7 @@ class Listening:
             "__init__": (scaling.made, _nothing, _nothing, None),
             "scale": (scaling.scales, scaling.scaled, _nothing, None),
             "unscale_": (scaling.unscales, scaling.unscaled, scaling.leave, UnscaleAgain(self._recorder)),
-            "step": (scaling.steps, scaling.stepped, scaling.leave, ScalerStepAgain(self._recorder)),
+            "step": (scaling.steps, scaling.stepped, scaling.failed, ScalerStepAgain(self._recorder)),
             "update": (scaling.updates, scaling.updated, _nothing, UpdateAgain(self._recorder)),
         }
         for name, (*functions, again) in table.items():
@@ -143,9 +147,9 @@ class Listening:
         for root in (Optimizer, torch.nn.Module):
             for owner in defining(root, "zero_grad"):
                 self._hooks.listen(owner, "zero_grad", zero)
-        same = ClipAgain(self._recorder)
-        clip = self._listener("clip", stepping.clips, stepping.clipped, stepping.leave, again=same)
-        norm = self._idle(self._listener("gradient norm", stepping.norms, _nothing, _nothing))
+        same, clipping = ClipAgain(self._recorder), Clipping(self._recorder)
+        clip = self._listener("clip", clipping.clips, clipping.clipped, clipping.leave, again=same)
+        norm = self._idle(self._listener("gradient norm", clipping.norms, _nothing, _nothing))
         for name, listener in (*((name, clip) for name in _CLIPS), ("_get_total_norm", norm)):
             if hasattr(clip_grad, name):
                 self._hooks.listen_inside(getattr(clip_grad, name), listener)

@@ -26,6 +26,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 from torch.nn.parallel.distributed import _DDPSink
 
 from runtime_guard.kept import Node, constant, shape_of, taken
+from runtime_guard.present import Scale, multiplier_at
 
 Edge = tuple[Node, int]
 
@@ -100,25 +101,30 @@ class Reduction:
 class Found:
     """What a walk found, by node.
 
+    `present`: the scales of the run's scalers, each of which may have been multiplied on by hand.
     `below_scale`: the node whose gradient is the loss scale itself. `scale`: the scale, if the host knows it. `common`:
     the factor that all criteria have in common, None if there is one criterion only. `opaque`: what was not followed.
     """
 
     reductions: dict[Node, Reduction]
+    present: tuple[Scale, ...] = ()
     below_scale: Node | None = None
     scale: float | None = None
     common: float | None = 1.0
     opaque: tuple[str, ...] = ()
 
 
-def reductions_of(tensors: Sequence[Tensor]) -> Found:
-    """The reductions below some losses, as far as the walk goes."""
-    found = Found({})
+def reductions_of(tensors: Sequence[Tensor], present: tuple[Scale, ...] = (), start: float | None = None) -> Found:
+    """The reductions below some losses, as far as the walk goes. `start`: the gradient that they are handed."""
+    found = Found({}, present)
+    first = Path()
+    if start is not None and any(scale.number == start for scale in present if scale.large):
+        first, found.scale = first.through_scale(), start
     roots = [tensor for tensor in tensors if tensor.grad_fn is not None]
     for root in roots:
         if root.numel() != 1:
-            _add(found, root.grad_fn, Path())
-    waiting: list[tuple[Edge, Path]] = [((root.grad_fn, root.output_nr), Path()) for root in roots if root.numel() == 1]
+            _add(found, root.grad_fn, first)
+    waiting: list[tuple[Edge, Path]] = [((root.grad_fn, root.output_nr), first) for root in roots if root.numel() == 1]
     branched = len(roots) > 1
     for _ in range(MAX_NODES):
         if not waiting:
@@ -175,6 +181,10 @@ def _below(edge: Edge, path: Path, found: Found) -> Iterator[tuple[Edge, Path]]:
         scaled_loss = next((edge for edge in node.next_functions if edge[0] is not None), _NOTHING)
         found.scale, found.below_scale = scale, scaled_loss[0]
         yield from _given(scaled_loss, path.through_scale)
+    elif (by_hand := multiplier_at(node, found.present)) is not None and by_hand[1].large:
+        child, known = by_hand
+        found.scale, found.below_scale = known.number, node.next_functions[child][0]
+        yield from _given(node.next_functions[child], path.through_scale)
     else:
         yield from _arithmetic(node, name, path)
 

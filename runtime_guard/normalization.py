@@ -27,6 +27,7 @@ from runtime_guard.gathering import Held
 from runtime_guard.gradient_ledger import GradientLedger
 from runtime_guard.late import capturing, number
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
+from runtime_guard.present import Scale
 from runtime_guard.scales import Scales
 from runtime_guard.terms import Listening, Term, listen
 from runtime_guard.ways import ANEW, Loss, Outcome, Way, Ways
@@ -99,29 +100,36 @@ class Normalization:
         place: Hashable = None,
         start: float | None = None,
         strangers: Collection[Optimizer] = (),
+        present: tuple[Scale, ...] = (),
     ) -> None:
         """Listens to the reductions of what is about to be back-propagated.
 
         `place` tells backward passes of one micro-step apart. `start`: the gradient that it begins with, if the host
         knows it and there is but one. `strangers`: optimizers of other threads, which may be changing their gradients.
+        `present`: the scales that it may be multiplied by without a scaler.
         """
         self._running = self.recognized = None
         if capturing():
             self.not_covered["a CUDA graph: what is replayed is not seen"] = None
             return
         accounts = self._open()
-        self._running = self._known(tensors, place, start) or self._heard(tensors, place, start, accounts)
+        known = self._known(tensors, place, start, present)
+        self._running = known or self._heard(tensors, place, start, accounts, present)
         for account in accounts:
             if account.follows(self.probe_every) and account.ledger.optimizer() not in strangers:
                 account.ledger.before_backward()
 
-    def _known(self, tensors: Sequence[Tensor], place: Hashable, start: float | None) -> Outcome | None:
+    def _known(
+        self, tensors: Sequence[Tensor], place: Hashable, start: float | None, present: tuple[Scale, ...]
+    ) -> Outcome | None:
         """What will come of a loss that is like one that was heard before."""
         way = self.ways.of(place) if start is not None and len(tensors) == 1 else None
         if way is None or start is None:
             return None
         way.passes += 1
         loss = way.loss(tensors[0], start) if way.passes < ANEW else None
+        if loss is not None and any(scale.number in way.numbers(loss.values) for scale in present):
+            return None
         outcome = way.outcome(loss) if loss is not None else None
         if loss is not None and outcome is not None:
             self.recognized = way, loss, outcome
@@ -167,10 +175,15 @@ class Normalization:
             scale.repeated(periods + unread)
 
     def _heard(
-        self, tensors: Sequence[Tensor], place: Hashable, start: float | None, accounts: Sequence[Account]
+        self,
+        tensors: Sequence[Tensor],
+        place: Hashable,
+        start: float | None,
+        accounts: Sequence[Account],
+        present: tuple[Scale, ...],
     ) -> _Pass:
         """A loss that is walked in full and listened to."""
-        found = reductions_of(tensors)
+        found = reductions_of(tensors, present, start)
         look = all(account.probed(self.probe_every) for account in accounts)
         running = _Pass(found, listen(found, look))
         if start is not None and len(tensors) == 1 and place is not None:
@@ -227,6 +240,23 @@ class Normalization:
         """What all gradients of an optimizer were multiplied by since they were looked at, if it is one number."""
         account = self.accounts.get(optimizer)
         return account.ledger.factor() if account is not None and account.follows(self.probe_every) else None
+
+    def measured_again(self, optimizer: Optimizer) -> None:
+        """To be called after a step that has changed the gradients before it used them."""
+        account = self.track(optimizer)
+        if account.follows(self.probe_every):
+            account.ledger.look("code in the step")
+            account.measure = account.ledger.close()
+
+    def follows(self, optimizer: Optimizer) -> bool:
+        """Whether the ledger follows the present window of an optimizer."""
+        account = self.accounts.get(optimizer)
+        return account is not None and account.follows(self.probe_every)
+
+    def edited(self, optimizer: Optimizer) -> bool:
+        """Whether gradients were changed since they were looked at, and no version shows it; on the CPU only."""
+        account = self.accounts.get(optimizer)
+        return account is not None and account.follows(self.probe_every) and account.ledger.altered()
 
     def after_touch(self, optimizer: Optimizer | None, what: str) -> None:
         """To be called after it: what has changed is put down to `what`, such as "clip"."""

@@ -32,6 +32,7 @@ from runtime_guard.gates import Gates
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Shield
 from runtime_guard.idle import never_read
+from runtime_guard.in_step import InStep
 from runtime_guard.late_division import mark_passed
 from runtime_guard.normalization import Normalization
 from runtime_guard.owners import Owners
@@ -46,6 +47,7 @@ from runtime_guard.tally import Tally
 from runtime_guard.threads import Homes, Thread, calling_frame
 from runtime_guard.totals import Totals, kept_in
 from runtime_guard.turns import Turns
+from runtime_guard.underway import Underway
 from runtime_guard.violations import Violation, violation_of
 
 Stack = tuple[Site, ...]
@@ -92,6 +94,7 @@ class Recorder:
         self.watches: dict[str, Watch] = {}
         self.crossings, self.ranks, self.sharing = Crossings(), Ranks(), Sharing()
         self.homes, self.by_hand, self._stacks = Homes(), ByHand(self), set[Stack]()
+        self.underway, self.in_step = Underway(self.frameworks.has), InStep(self)
         self._early: Early | None = None
 
     # --- events -------------------------------------------------------------------------------------------------------
@@ -120,7 +123,7 @@ class Recorder:
                 gate = self._gate(kind, place, optimizer or "") if kind in _GATED else None
                 event = self._alike.event(kind, place, gate, detail, reading, parts)
                 if repeats:
-                    if self.thread.repeated(event):
+                    if self.thread.repeated(event, self.turns.loops_in(self.thread.code, self.sites.frames())):
                         return
                     if kind in _CALLS and optimizer is not None:
                         self._used(kind, optimizer)
@@ -334,12 +337,12 @@ class Recorder:
         """Makes events of what has happened to gradients by hand. `unscales`: whose scale a scaler takes out now.
         `steps`: an optimizer is about to step."""
         for thing, name in self._changed() if self.homes.alone else self.mine():
-            watch = self.watches[name]
-            appeared = watch.empty
-            if (news := watch.news()) == "gone":
+            appeared = self.watches[name].empty
+            if (news := self.watches[name].news()) == "gone":
                 self.by_hand.gone(thing, name, steps)
             elif news == "changed":
                 self.by_hand.changed(thing, name, thing is unscales, appeared)
+        self.by_hand.look(unscales)
 
     def _changed(self) -> list[tuple[Any, str]]:
         """The optimizers of which gradients are not as they were last seen, where one thread does everything."""
@@ -367,8 +370,7 @@ class Recorder:
             self._stacks.add(stack)
             self.training |= {self.sites.code_of.get(site) for site in self.sites.chain.get(stack, stack)}
         self.turns.passed(self.sites.frames())
-        roots = list(roots)
-        for root in roots:
+        for root in (roots := list(roots)):
             if root.grad_fn is not None:
                 mark_passed(root.grad_fn)
         if self.totals.passed(roots):

@@ -18,9 +18,14 @@ from torch import Tensor
 from amplint.protocol.ledger import LEAST_SCALE
 from runtime_guard.kept import constant, saved
 from runtime_guard.loss_graph import CHAINS, SCALE, mark_scale
+from runtime_guard.present import Scale, multiplier_at
+from runtime_guard.terms import Term
+from runtime_guard.ways import Outcome
 
 MARK = "runtime_guard.scaler"
 OWN = "runtime_guard.own_scale"
+_HEAVY = 16.0
+"""Hardly any loss weighs so much against all others."""
 _NODES = 16
 """What was done to a loss after it was scaled is a handful of operations, if anything."""
 
@@ -45,8 +50,9 @@ def carries(outputs: Any, scaler: str | None) -> bool:
     return node is not None and scaler is not None and metadata_of(node).get(MARK) == scaler
 
 
-def scaler_of(roots: Sequence[Tensor]) -> str | None:
-    """The name of the scaler whose scale is in one of these losses; None when there is none nearby."""
+def scaler_of(roots: Sequence[Tensor], present: tuple[Scale, ...] = ()) -> str | None:
+    """The name of the scaler whose scale is in one of these losses, put there by itself or, if it is one of those
+    `present`, by hand; None when there is none nearby."""
     waiting = deque(root.grad_fn for root in roots if root.grad_fn is not None)
     for _ in range(_NODES):
         if not waiting:
@@ -54,6 +60,8 @@ def scaler_of(roots: Sequence[Tensor]) -> str | None:
         node = waiting.popleft()
         if node.name() == "MulBackward0" and (name := metadata_of(node).get(MARK)) is not None:
             return str(name)
+        if (by_hand := multiplier_at(node, present)) is not None:
+            return by_hand[1].scaler
         waiting.extend(inner for inner, _ in node.next_functions if inner is not None)
     return None
 
@@ -85,6 +93,22 @@ def _scale(node: Any, operand: str) -> float | None:
         return 0.0 if value.numel() == 1 else None
     number = constant(node, operand)
     return number if number is not None and number >= LEAST_SCALE and log2(number).is_integer() else None
+
+
+def is_scaled(outcome: Outcome, scaler: str | None, present: tuple[Scale, ...], handed: bool) -> bool | None:
+    """Whether a loss carries a loss scale, as it was measured; None where it may. `scaler`: whose scale is in it, or
+    near. `handed`: the backward began with gradients that somebody had made."""
+    if not outcome.terms:
+        return True if scaler is not None else (None if handed and present else False)
+    if outcome.scaled is not False or not present:
+        return outcome.scaled
+    return None if scaler is not None or handed or all(map(_may_carry, outcome.terms)) else False
+
+
+def _may_carry(term: Term) -> bool:
+    """Whether a criterion may weigh what it weighs for a loss scale, perhaps divided by something."""
+    weight = term.weight
+    return (term.factor is None and term.multiplied) if weight is None else abs(weight) >= _HEAVY
 
 
 def metadata_of(node: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Listens to scalers, optimizers, zero_grad and clips.
+"""Listens to scalers, optimizers and zero_grad.
 
 A call inside another one that is listened to (the unscaling inside `scaler.step`, the step of a base class) is part of
 the outer one and makes no event of its own.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from math import inf
-from types import GeneratorType
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -22,10 +21,7 @@ from amplint.protocol.facts import Fact
 from amplint.protocol.precision import Precision
 from amplint.protocol.state import Moment
 from amplint.protocol.values import with_changes
-from runtime_guard.crossing import missed
-from runtime_guard.hooks import Replaced
 from runtime_guard.loss_graph import SCALE
-from runtime_guard.owners import parameters_of
 from runtime_guard.recorder import Recorder, calling_frame
 from runtime_guard.roles import delegates, inner
 from runtime_guard.scaled import MARK, carries, mark, metadata_of
@@ -116,12 +112,12 @@ class Scaling(Calls):
 
     def _scaled_again(self, scaler: Any, outputs: Any) -> bool:
         """Whether the same scaler has scaled a loss by the same scale before; then the same is left with this one."""
-        if self._latest is None or type(outputs) is not Tensor:
+        if self._latest is None or type(outputs) is not Tensor or not scaler._enabled:
             return False
         known, held, version, marks = self._latest
         scale, node = scaler._scale, outputs.grad_fn
         same = known() is scaler and held() is scale and node is not None
-        if not same or scale._version != version or not scaler._enabled:
+        if not same or scale._version != version:
             return False
         metadata_of(node).update(marks)
         return True
@@ -154,7 +150,8 @@ class Scaling(Calls):
         recorder.look(optimizer)
         name = recorder.optimizer(optimizer)
         recorder.by_hand.divided_late(name)
-        reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
+        recorder.by_hand.before_step(optimizer, name)
+        reading = recorder.by_hand.reading(optimizer, name, token)
         recorder.window(name, optimizer, reading)
         told = recorder.scaler(scaler)
         detail = (
@@ -162,12 +159,19 @@ class Scaling(Calls):
         )
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
         parameters = Precision.UNKNOWN if fused else self._parameters(scaler, name, optimizer)
-        recorder.feed(
-            Kind.SCALER_STEP, optimizer=name, scaler=told, maker=recorder.makers.get(told, ()), reading=reading,
-            token=token, detail=detail, parameters=parameters,
+        feed = partial(
+            recorder.feed, Kind.SCALER_STEP, optimizer=name, scaler=told, maker=recorder.makers.get(told, ()),
+            reading=reading, token=token, detail=detail, parameters=parameters, stack=recorder.sites.stack(),
         )  # fmt: skip
+        recorder.in_step.tells(optimizer, name, feed)
         recorder.thread.stepped = False
         return self.enter("scaler.step"), scaler, optimizer, token
+
+    def failed(self, token: Any) -> None:
+        """A step that raised."""
+        if token is not None:
+            self._recorder.in_step.over(token[2], self._recorder.optimizer(token[2]))
+        self.leave(token)
 
     def _parameters(self, scaler: Any, name: str, optimizer: Any) -> Precision:
         """The precision of what is unscaled; not known of a scaler that was taught to unscale float16."""
@@ -181,6 +185,7 @@ class Scaling(Calls):
             return
         recorder = self._recorder
         _, scaler, optimizer, moments = token
+        recorder.in_step.over(optimizer, recorder.optimizer(optimizer))
         counts = recorder.course.counted.scalers[recorder.scaler(scaler)]
         counts[0] += 1
         fused = getattr(optimizer, "_step_supports_amp_scaling", False)
@@ -219,7 +224,7 @@ class Scaling(Calls):
 
 
 class Stepping(Calls):
-    """The listeners at optimizers, zero_grad and clips."""
+    """The listeners at optimizers and zero_grad."""
 
     def made(self, optimizer: Any, result: Any) -> None:
         """A new optimizer."""
@@ -242,8 +247,11 @@ class Stepping(Calls):
         if outer:
             if callable(closure):
                 thread.closure, thread.evaluated = set(), False
+                thread.code = getattr(inspect.unwrap(closure), "__code__", None)
             elif not thread.part:
                 self._feed_step(optimizer)
+        if not again:
+            recorder.in_step.begins(recorder.optimizer(optimizer))
         thread.stepped = True
         thread.inside["step"] += 1
 
@@ -258,30 +266,38 @@ class Stepping(Calls):
         by_closure = not thread.stepping and thread.closure is not None
         if by_closure:
             thread.closure = None
+            recorder.look()
             if not thread.evaluated:  # the gradients of the window are those of its only evaluation
                 recorder.measures.run(recorder.numbers.closing, optimizer)
-                self._feed_step(optimizer)
+                self._feed_step(optimizer, over=True)
         if not thread.part:
+            recorder.in_step.over(optimizer, recorder.optimizer(optimizer))
             recorder.measures.run(recorder.numbers.closed, optimizer)
         if not thread.stepping:
             if by_closure and thread.evaluated:
-                self._feed_step(optimizer)
+                self._feed_step(optimizer, over=True)
             self._erased_by_itself(optimizer)
             recorder.settle()
 
-    def _feed_step(self, optimizer: Any) -> None:
+    def _feed_step(self, optimizer: Any, over: bool = False) -> None:
         recorder, token = self._recorder, list[Moment]()
         if recorder.frameworks.sets_up(recorder.sites.stack()):
             return
         name = recorder.optimizer(optimizer)
         recorder.by_hand.divided_late(name)
-        reading = recorder.measures.run(recorder.numbers.at_step, optimizer, token)
+        recorder.by_hand.before_step(optimizer, name)
+        reading = recorder.by_hand.reading(optimizer, name, token)
         recorder.window(name, optimizer, reading)
         parameters = recorder.precisions.of_parameters(name, optimizer)
-        recorder.feed(
-            Kind.STEP, optimizer=name, reading=reading, token=token, parameters=parameters,
+        feed = partial(
+            recorder.feed, Kind.STEP, optimizer=name, reading=reading, token=token, parameters=parameters,
             detail=recorder.doubled.get(name, {}) | recorder.by_hand.origin(name, optimizer),
+            stack=recorder.sites.stack(),
         )  # fmt: skip
+        if over:
+            feed()
+        else:
+            recorder.in_step.tells(optimizer, name, feed)
 
     def _erased_by_itself(self, optimizer: Any) -> None:
         """An optimizer may drop the gradients that it has used."""
@@ -314,70 +330,6 @@ class Stepping(Calls):
         inside = thread.inside
         return thread.stepped and not (inside["step"] or inside["unscale"] or inside["zero"] or inside["clip"])
 
-    def clips(self, args: Any, kwargs: Any) -> Any:
-        """The optimizers whose parameters are clipped. A generator of parameters is read, and a list passed on."""
-        if self.quiet():
-            return None
-        recorder = self._recorder
-        parameters = argument(args, kwargs, 0, "parameters")
-        single = isinstance(parameters, Tensor)
-        used_up = isinstance(parameters, GeneratorType) and parameters.gi_frame is None
-        tensors = [parameters] if single else list(parameters)
-        recorder.look()
-        stack = recorder.sites.stack()
-        if used_up:
-            recorder.feed(Kind.EMPTY_CLIP, stack=stack)
-        limit = argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
-        owners = recorder.owners_of(tensors)
-        said = {"raises": "yes"} if raises_at_overflow(args, kwargs) else {}
-        said |= {} if any(tensor.grad is not None for tensor in tensors) else {"meets": "none"}
-        for optimizer, name in owners:
-            recorder.measures.run(recorder.numbers.before_touch, optimizer)
-            kind = Kind.NORM if limit == inf else Kind.CLIP
-            recorder.feed(kind, optimizer=name, stack=stack, detail=self._limit(optimizer, limit) | said)
-        given = {name for _, name in owners}
-        apart = limit != inf and not (given and given & recorder.reached)
-        for name in missed(tensors, given, recorder.reached, recorder.state.ledgers) if apart else ():
-            recorder.feed(Kind.MISSED_CLIP, optimizer=name, stack=stack)
-        handed = parameters if single else tensors
-        token = self.enter("clip"), [optimizer for optimizer, _ in owners], handed
-        if args:
-            return Replaced(token, (handed, *args[1:]), kwargs)
-        return Replaced(token, (), {**kwargs, "parameters": handed})
-
-    def norms(self, args: Any, kwargs: Any) -> Any:
-        """The optimizers whose gradients are measured, and not clipped by the same call."""
-        if self.quiet():
-            return None
-        tensors = argument(args, kwargs, 0, "tensors")
-        tensors = tensors if isinstance(tensors, Tensor) else list(tensors)
-        given = {id(one) for one in ([tensors] if isinstance(tensors, Tensor) else tensors)}
-        recorder, stack = self._recorder, self._recorder.sites.stack()
-        recorder.look()
-        for optimizer, name in recorder.mine():
-            if any(id(one.grad) in given for one in parameters_of(optimizer)):
-                recorder.feed(Kind.NORM, optimizer=name, stack=stack)
-        return (
-            Replaced(None, (tensors, *args[1:]), kwargs) if args else Replaced(None, (), {**kwargs, "tensors": tensors})
-        )
-
-    def _limit(self, optimizer: Any, limit: Any) -> dict[str, str]:
-        """The threshold, and the loss scale that the gradients carry, as far as they are known without waiting."""
-        scale = self._recorder.measures.run(self._recorder.numbers.loss_scale, optimizer)
-        said = limit if not isinstance(limit, Tensor) or limit.device.type == "cpu" else None
-        known = {"limit": said if said is None or not isinstance(said, Tensor) else float(said), "scale": scale}
-        return {name: str(value) for name, value in known.items() if value is not None}
-
-    def clipped(self, token: Any, norm: Any) -> None:
-        """The norm that was found."""
-        if token is None:
-            return
-        for optimizer in token[1]:
-            self._recorder.measures.run(self._recorder.numbers.after_touch, optimizer, "clip")
-            scaled = self._recorder.carries_scale(optimizer)
-            self._recorder.measures.run(self._recorder.numbers.gradient_norm, optimizer, norm, scaled)
-        self.leave(token)
-
 
 def _closure(scaler: Any, args: Any, kwargs: Any) -> dict[str, str]:
     """Whether torch's own scaler is handed a closure, and how; what another class does with one is not known."""
@@ -386,12 +338,6 @@ def _closure(scaler: Any, args: Any, kwargs: Any) -> dict[str, str]:
     if "closure" in kwargs:
         return {"closure": "by keyword"}
     return {"closure": "by position"} if len(args) > 2 and callable(args[2]) else {}
-
-
-def raises_at_overflow(args: Any, kwargs: Any) -> bool:
-    """Whether a clip is told to raise when the norm is not finite. One that is handed a norm has no such argument."""
-    handed = isinstance(argument(args, kwargs, 2, "total_norm"), Tensor)
-    return not handed and bool(argument(args, kwargs, 3, "error_if_nonfinite"))
 
 
 def argument(args: Any, kwargs: Any, position: int, name: str) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from amplint.protocol.events import Event, Kind, Site
 
+_BEGINNINGS = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD})
 CALLS = ("backward", "step", "scaler.step", "unscale", "zero", "clip", "schedule")
 
 
@@ -24,21 +25,32 @@ class Thread(threading.local):
         self.inside = dict.fromkeys(CALLS, 0)
         self.stepping: list[tuple[int, int]] = []
         self.closure: set[tuple[Kind, tuple[Site, ...], str | None]] | None = None
+        self.first: tuple[Kind, tuple[Site, ...], str | None] | None = None
         self.evaluated = False
+        self.code: CodeType | None = None
         self.stepped = self.part = False
 
     def in_step_of(self, optimizer: Any) -> bool:
         """Whether the step of this optimizer runs."""
         return any(who == id(optimizer) for who, _ in self.stepping)
 
-    def repeated(self, event: Event) -> bool:
-        """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times."""
+    def repeated(self, event: Event, looped: bool = False) -> bool:
+        """Whether a closure does again what it has done in this step: the optimizer may evaluate it many times.
+
+        It is evaluated again when what it began with comes again; until then its losses add up. `looped`: the event is
+        in a loop of the closure's own, where it comes again in any case.
+        """
         assert self.closure is not None
         done = (event.kind, event.step_of_program, event.optimizer)
-        repeated = done in self.closure
-        self.evaluated = self.evaluated or repeated
+        if not self.closure:
+            self.first = None
+        if self.first is None and event.kind in _BEGINNINGS:
+            self.first = done
+        elif done == self.first and not looped:
+            self.evaluated = True
+        known = done in self.closure
         self.closure.add(done)
-        return repeated
+        return known and (self.evaluated or event.kind is not Kind.BACKWARD)
 
     def forget_failed_steps(self) -> None:
         """Nobody says when a step has raised: its frame is gone then."""

@@ -129,6 +129,8 @@ def _many(value: Any) -> Iterator[tuple[Hashable, int]]:
     """How many losses that were back-propagated are in a sum or a list, or in one of a dict under which key; those that
     are but a few are left out."""
     for key, one in list(value.items()) if type(value) in _DICTS else [(None, value)]:
+        if isinstance(one, deque) and one.maxlen is not None:
+            continue  # it lets go of the first ones by itself
         held = _listed(list(one)) if type(one) in _LISTS else max(map(_held, _tensors(one)), default=0)
         if held > 2:
             yield key, held

@@ -88,6 +88,10 @@ class Turns:
                 self._loops[key] = tuple(self._found(*key))
             yield from ((frame, loop) for loop in self._loops[key])
 
+    def loops_in(self, code: CodeType | None, frames: list[FrameType]) -> bool:
+        """Whether a loop of a function is running."""
+        return any(frame.f_code is code for frame, _ in self.around(frames))
+
     def _found(self, code: CodeType, row: int) -> list[_Loop]:
         tree = self._tree(code.co_filename)
         around = [

@@ -134,6 +134,11 @@ class Way:
         found = [step.scale for step in self.steps if step.scale or step.raw is not None]
         return values[1 + found.index(True)] if True in found else 1.0
 
+    def numbers(self, values: Values) -> list[float]:
+        """What a loss was multiplied by without a scaler, and the gradient that it is handed."""
+        kinds = [step.scale for step in self.steps if step.scale or step.raw is not None]
+        return [value for value, scale in zip(values, [False, *kinds], strict=True) if not scale and value != 1]
+
     def outcome(self, loss: Loss) -> Outcome | None:
         """What comes of a loss with these numbers, if it is known."""
         known = self.outcomes.get(loss)

@@ -146,20 +146,11 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
 
 
 def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
-    value = _gathered(target.items, truths.resolve(run, value))
+    value = restored.gathered(target.items, truths.resolve(run, value))
     known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
     for index, item in enumerate(target.items):
         part = known[index] if known is not None else restored.part(value, index, item)
         assign(run, scope, item, part)
-
-
-def _gathered(items: tuple[ir.Expr, ...], value: Value) -> Value:
-    """A sequence with what `*rest` takes of it in one place; any other value as it is."""
-    star = next((at for at, item in enumerate(items) if isinstance(item, ir.Text) and item.text.startswith("*")), None)
-    if star is None or not isinstance(value, (list, tuple)) or len(value) < len(items) - 1:
-        return value
-    end = len(value) - (len(items) - star - 1)
-    return [*value[:star], list(value[star:end]), *value[end:]]
 
 
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
