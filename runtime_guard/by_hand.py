@@ -9,7 +9,7 @@ from amplint.protocol.ledger import Grads, carried
 from amplint.protocol.readings import Reading
 from amplint.protocol.state import Moment
 from runtime_guard.clips_by_hand import Thresholds, edit_in
-from runtime_guard.gathering import Held
+from runtime_guard.held import Held
 from runtime_guard.late_division import quotient_in
 from runtime_guard.owners import GIVEN, parameters_of
 from runtime_guard.unseen import watched

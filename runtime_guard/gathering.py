@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import torch
@@ -29,15 +28,6 @@ RESIDUE = 1e-2
 
 Row = tuple[Tensor, ...]
 View = Callable[[Tensor], Tensor]
-
-
-class Held(Enum):
-    """What is stepped of what the backward passes of a window gave, where these were looked at apart."""
-
-    WHOLE = "their sum, or a multiple of it"
-    LAST = "the last of them alone"
-    PART = "some of the last of them"
-    OTHER = "something else"
 
 
 @dataclass

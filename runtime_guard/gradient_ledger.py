@@ -29,7 +29,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from amplint.protocol.readings import Touch
-from runtime_guard.gathering import Gathering, Held, Row, lost
+from runtime_guard.gathering import Gathering, Row, lost
+from runtime_guard.held import Held
 from runtime_guard.late import Number, number
 from runtime_guard.owners import GIVEN
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor
 
-from runtime_guard.gathering import Held
+from runtime_guard.held import Held
 from runtime_guard.owners import GIVEN, parameters_of
 
 MOST = 64

@@ -23,8 +23,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from amplint.protocol.readings import ScaleReading, WindowReading
-from runtime_guard.gathering import Held
 from runtime_guard.gradient_ledger import GradientLedger
+from runtime_guard.held import Held
 from runtime_guard.late import capturing, number
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
 from runtime_guard.present import Scale

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from runtime_guard.gathering import Held
 from runtime_guard.gradients import Watch
+from runtime_guard.held import Held
 from runtime_guard.tally import Tally
 
 
