@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from runtime_guard.gradients import Watch
 from runtime_guard.held import Held
 from runtime_guard.tally import Tally
+
+if TYPE_CHECKING:
+    from runtime_guard.gradients import Watch
 
 
 class NothingChecked(Exception):
