@@ -49,6 +49,8 @@ def multiplied(run: Run, loss: Loss, factor: Value) -> Loss | None:
     """A loss times a scale, which carries it then, as far as anybody knows; None for another factor."""
     if loss.scaler is not None or not isinstance(factor, Symbol) or not is_of_scaler(run, factor):
         return None
+    if " " in factor.text:  # what else is in the factor is not known: `scaler.get_scale() / accum`
+        loss = loss.times(None, text_of(factor))
     if isinstance(factor.given, Scaler):
         return with_changes(loss, scaler=factor.given)
     loss.trail.perhaps = None
