@@ -102,26 +102,38 @@ def _renewed(body: Iterable[ir.Stmt], scalers: set[str]) -> bool:
 
 
 def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
-    """Whether something is handed a scaler, or the object that holds it, and may keep its state."""
+    """Whether something is handed a scaler, or an object that holds it, and may keep its state."""
+    holding = scalers | _holders(nodes, scalers)
     for node in nodes:
-        if isinstance(node, (ir.Display, ir.Mapping, ir.Comprehension)) and _holds(node, scalers):
+        if isinstance(node, (ir.Display, ir.Mapping, ir.Comprehension)) and _holds(node, scalers, holding):
             return True
-        if isinstance(node, ir.Attr) and node.name == "__dict__":
+        if isinstance(node, ir.Attr) and node.name == "__dict__" and _is_one_of(node.owner, holding):
             return True
         if isinstance(node, ir.Call):
             name, handed = last(node.func), (*node.args, *(value for _, value in node.keywords))
-            if name in ("vars", "getattr") and not (len(node.args) > 1 and isinstance(node.args[1], ir.Const)):
+            named = len(node.args) > 1 and isinstance(node.args[1], ir.Const)
+            if name in _BY_NAME and not named and (not node.args or _is_one_of(node.args[0], holding)):
                 return True
-            if _KEEPS(name) and (node.starred or any(_is_one_of(value, scalers | {"self"}) for value in handed)):
+            if _KEEPS(name) and any(_is_one_of(value, holding) for value in (*handed, *node.starred)):
                 return True
     return False
 
 
-def _holds(node: ir.Display | ir.Mapping | ir.Comprehension, scalers: set[str]) -> bool:
+_BY_NAME = frozenset({"vars", "getattr", "globals", "locals"})
+
+
+def _holders(nodes: list[object], scalers: set[str]) -> set[str]:
+    """The names of the objects that have a scaler as an attribute."""
+    targets = [node.target for node in nodes if isinstance(node, ir.Assign) and isinstance(node.target, ir.Attr)]
+    return {last(target.owner) for target in targets if target.name in scalers} - {""}
+
+
+def _holds(node: ir.Display | ir.Mapping | ir.Comprehension, scalers: set[str], holding: set[str]) -> bool:
+    """Whether a display holds a scaler, or all that an object holds which has one."""
     if isinstance(node, ir.Display):
         return any(_is_one_of(item, scalers) for item in node.items)
     if isinstance(node, ir.Mapping):
-        return any(_is_one_of(value, scalers) or key is None for key, value in node.items)
+        return any(_is_one_of(value, holding if key is None else scalers) for key, value in node.items)
     return _is_one_of(node.source, scalers)
 
 
