@@ -107,6 +107,8 @@ def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
     for node in nodes:
         if isinstance(node, (ir.Display, ir.Mapping, ir.Comprehension)) and _holds(node, scalers, holding):
             return True
+        if isinstance(node, ir.Text) and any(_looks_up(node.text, name) for name in holding):
+            return True
         if isinstance(node, ir.Attr) and node.name == "__dict__" and _is_one_of(node.owner, holding):
             return True
         if isinstance(node, ir.Call):
@@ -117,6 +119,11 @@ def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
             if _KEEPS(name) and any(_is_one_of(value, holding) for value in (*handed, *node.starred)):
                 return True
     return False
+
+
+def _looks_up(text: str, holder: str) -> bool:
+    """Whether an expression of which only the text is known looks up what an object holds."""
+    return f"{holder}.__dict__" in text or any(f"{name}({holder}" in text for name in _BY_NAME)
 
 
 _BY_NAME = frozenset({"vars", "getattr", "globals", "locals"})
