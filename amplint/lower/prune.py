@@ -249,7 +249,14 @@ class _Pruner:
 
     def _loops_back(self, loop: ir.For | ir.While) -> bool:
         """Whether a loop back-propagates again and again, as one over batches or micro-batches does."""
-        return self._goes_back(loop.body) and not self.usage.over_losses(loop)
+        return self._goes_back(loop.body) and not self.usage.over_losses(loop) and not self._over_optimizers(loop)
+
+    def _over_optimizers(self, loop: ir.For | ir.While) -> bool:
+        """Whether a loop goes over optimizers, each of which has a backward of the same batch."""
+        if not isinstance(loop, ir.For) or not any(map(self.usage.is_optimizer, reads(loop.target))):
+            return False
+        inner = (part for child in loop.body for part in walk(child) if isinstance(part, (ir.For, ir.While)))
+        return not any(map(self._loops_back, inner))
 
     def _goes_back(self, nodes: Iterable[ir.Stmt]) -> bool:
         inside = self.contents.of(nodes)
