@@ -41,7 +41,7 @@ def asked(value: Value) -> Value:
     """What a value is as a test: of a remainder, whether its window still has micro-steps to come."""
     if not isinstance(value, Remainder):
         return value
-    return Gated(bool(value), value.length, None, value.restarts, value.assumed, value.counter)
+    return Gated(bool(value), value.length, None, value.restarts, value.assumed, value.counter, int(value))
 
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
@@ -201,7 +201,8 @@ def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) ->
         value = _place(other, int(remainder.length))
     compared = COMPARISONS[node.op]
     answer = compared(int(remainder), value) if left is remainder else compared(value, int(remainder))
-    return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed, remainder.counter)
+    place = int(remainder)
+    return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed, remainder.counter, place)
 
 
 def _place(written: int, length: int) -> int:

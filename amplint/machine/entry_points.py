@@ -21,7 +21,7 @@ from amplint.machine.statements import execute
 from amplint.protocol.events import STEPS, Kind
 from amplint.protocol.values import with_changes
 from amplint.state import class_members
-from amplint.state.model import Model
+from amplint.state.model import WINDOW, Model
 from amplint.state.run import Cut, Run
 from amplint.state.scopes import Scope
 from amplint.state.values import Class, Function, Instance, Method, Optimizer, Scaler, Symbol, Value
@@ -107,11 +107,19 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
         _play(run, scope, entry)
     except Cut:
         return run
-    detail = {} if _followed(run) else {"unseen": "yes"}
+    detail = _stands_still(run) or ({} if _followed(run) else {"unseen": "yes"})
     scheduler_units.settle(run)
     detail |= {"stepped": "yes"} if run.passed[1] else {}
     run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
     return run
+
+
+def _stands_still(run: Run) -> dict[str, str]:
+    """Of a run in which no optimizer has stepped: what the gate of the step asks for, if nothing but the step moves it,
+    window after window, and nothing happens that is not seen."""
+    unseen = run.passed[1] or run.program.libraries or any(event.kind is Kind.OPAQUE for event in run.events)
+    standing = (gate for gate, times in run.shut.values() if gate.place is not None and times >= 2 * WINDOW)
+    return {} if unseen else next(({"waits": gate.counter} for gate in standing if gate.counter), {})
 
 
 def _followed(run: Run) -> bool:

@@ -238,6 +238,8 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
             test = Gated(taken, None, assumed=not known)
     elif not isinstance(test, Gated):
         test = Gated(taken, None, assumed=True)
+    if node.gates and run.in_batches and isinstance(test, Gated):
+        run.asks(node.at, test)
     jumps = _jumps(node.body)
     with (
         calls.gate(run, test, node.at),

@@ -12,12 +12,25 @@ from typing import Any
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.precision import Precision
+from amplint.protocol.values import with_changes
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
 from amplint.state.model import Model
 from amplint.state.scopes import Module, Scope
 from amplint.state.signals import Signal
-from amplint.state.values import Arguments, Class, Keywords, Optimizer, Origin, Scaler, Scheduler, Stream, Symbol, Value
+from amplint.state.values import (
+    Arguments,
+    Class,
+    Gated,
+    Keywords,
+    Optimizer,
+    Origin,
+    Scaler,
+    Scheduler,
+    Stream,
+    Symbol,
+    Value,
+)
 
 _OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
@@ -90,7 +103,8 @@ class Run:
     has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
     a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
     `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
-    `idle`: the places of calls that did nothing.
+    `idle`: the places of calls that did nothing. `shut`: gates that have not opened, as they stood at first, and how
+    often they stood there.
     """
 
     program: ir.Program
@@ -175,6 +189,7 @@ class Run:
     streamed: set[str] = field(default_factory=set)
     owes: bool | None = None
     idle: set[Site] = field(default_factory=set)
+    shut: dict[ir.Span, tuple[Gated, int]] = field(default_factory=dict)
 
     @property
     def choices(self) -> dict[str, bool]:
@@ -288,6 +303,12 @@ class Run:
         """A key that no other object of this run has."""
         self.made += 1
         return f"{base}#{self.made}"
+
+    def asks(self, at: ir.Span, gate: Gated) -> None:
+        """Notes what a gate says: one that stands where it stood may never open."""
+        first, times = self.shut.get(at, (gate, 0))
+        moves = gate.value or gate.assumed or gate.place is None or gate.place != first.place
+        self.shut[at] = (with_changes(first, place=None) if moves else first), times + 1
 
     def decide(self, key: str, origin: Origin, default: bool = True) -> bool:
         """The value of a condition for this run; the same each time it is asked."""

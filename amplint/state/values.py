@@ -85,6 +85,7 @@ class Gated:
     """A truth that says whether this micro-step is the boundary of a window; `counter`: how its counter is spelled.
 
     `site`: the call that passed it on. `restarts`: its counter is an index over the batches; `assumed`: from where?
+    `place`: where in the window it stands, if that is known.
     """
 
     value: bool
@@ -93,6 +94,7 @@ class Gated:
     restarts: bool = False
     assumed: bool = False
     counter: str = ""
+    place: int | None = None
 
 
 @dataclass(frozen=True)

@@ -67,17 +67,20 @@ def _for_nothing(moment: Moment) -> bool:
     return _made(moment.ledger.window) > 1 and in_a_loop(moment) and "unseen" not in moment.event.detail
 
 
-def _often(moment: Moment) -> dict[str, str]:
-    """That gradients are made more than once; in a process, how often."""
+def _words(moment: Moment) -> dict[str, str]:
+    """That gradients are made more than once, in a process how often; and what to do, where a gate never opens."""
     often = f" ({_made(moment.ledger.window)} times)" if measured(moment) else ""
-    return {"again": f"again and again{often}"}
+    remedy, asked = "call `optimizer.step()` after the last backward of the window", moment.event.detail.get("waits")
+    if asked is not None:
+        remedy = f"count micro-steps: the gate of the step asks for `{asked}`, which only the step moves"
+    return {"again": f"again and again{often}", "remedy": remedy}
 
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="gradients are made {again}, but the optimizer never steps: no weight ever moves",
-    advice="call `optimizer.step()` after the last backward of the window",
+    advice="{remedy}",
     when=(Condition(Kind.END, steps={0}, also=_for_nothing),),
-    words=_often,
+    words=_words,
     place=Kind.BACKWARD,
 )
