@@ -44,7 +44,8 @@ class Clipping(Calls):
         stack = recorder.sites.stack()
         if used_up:
             recorder.feed(Kind.EMPTY_CLIP, stack=stack)
-        limit = argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
+        limit = argument(args, kwargs, 1, "max_norm")
+        limit = kwargs.get("clip_value") if limit is None else limit
         owners, endless = recorder.owners_of(tensors), self._endless(limit)
         said = {"raises": "yes"} if raises_at_overflow(args, kwargs) else {}
         said |= {} if any(tensor.grad is not None for tensor in tensors) else {"meets": "none"}
@@ -88,13 +89,13 @@ class Clipping(Calls):
         return isinstance(said, int | float | Tensor) and float(said) >= _ENDLESS
 
     def _turns(self, stack: Any, detail: dict[str, str]) -> dict[str, str]:
-        """`turns` of a clip at a place where the threshold was another before."""
+        """`turns` of a clip at a place where nothing reached the threshold before, or will not later."""
         limit = detail.get("limit")
         if limit is None:
             return {}
         known = self._limits.setdefault(stack, {limit})
         known.add(limit)
-        return {"turns": "yes"} if len(known) > 1 else {}
+        return {"turns": "yes"} if len(known) > 1 and any(float(one) >= _ENDLESS for one in known) else {}
 
     def _divides_norm(self, name: str) -> bool:
         """Whether the norm of scaled gradients may be divided by the scale: a function that runs asks for that."""

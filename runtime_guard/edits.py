@@ -11,10 +11,13 @@ import builtins
 import dis
 import functools
 import inspect
+import io
 import os
 import textwrap
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -25,7 +28,9 @@ _HARMLESS = frozenset({"requires_grad_", "detach_", "retain_grad_"})
 _IN_PLACE = frozenset({"/=", "*="})
 _STORED = frozenset({"grad", "data"})
 _IDLE = frozenset({"NOP", "CACHE", "POP_TOP", "RESUME", "PUSH_NULL", "COPY_FREE_VARS", "MAKE_CELL", "PRECALL"})
-_SILENT = frozenset({"print", "append", "extend", "add", "update", "write"})
+_SILENT = frozenset({"append", "extend", "add", "update", "write"})
+_LOADS = ("LOAD_", "KW_NAMES")
+_KEEPERS = (list, set, dict, deque, io.IOBase)
 _DEEP = 2
 """So many functions below a hook are read as well."""
 _PASSING = frozenset({"view_as", "clone", "view", "alias", "expand_as", "contiguous", "detach", "reshape"})
@@ -65,13 +70,14 @@ def _returns(function: FunctionType, deep: int) -> bool:
     kept = _returned(function.__code__)
     if kept is None:
         return True
-    return any(_answers(_resolved(function, name, attributes), deep) for name, attributes in kept)
+    return any(_answers(_resolved(function, name, attributes), plain, deep) for name, attributes, plain in kept)
 
 
 @cache
-def _returned(code: CodeType) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
-    """The names of what a code calls and returns the answer of; None if it returns anything else that is not None or
-    was given to it. Known is a call that is all that a function consists of."""
+def _returned(code: CodeType) -> tuple[tuple[str, tuple[str, ...], bool], ...] | None:
+    """The names of what a code calls and returns the answer of, each with whether it hands on what it has; None if it
+    returns anything else that is not None or was given to it. Known is a call that is all that a function consists of.
+    """
     given = {*code.co_varnames[: code.co_argcount]} - _stored(code)
     found = [one for one in dis.get_instructions(code) if one.opname not in _IDLE]
     calls = []
@@ -83,11 +89,20 @@ def _returned(code: CodeType) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
         if one.is_jump_target:  # what is returned was made in one of several places
             return None
         if before.opname.startswith("CALL") and one is found[-1]:
-            calls.append(_first_name(found))
+            if not _is_one_call(code, found):
+                return None
+            calls.append((*_first_name(found), all(inner.opname.startswith(_LOADS) for inner in found[:-2])))
         elif not (before.opname == "LOAD_CONST" and before.argval is None):
             if not (before.opname.startswith("LOAD_FAST") and before.argval in given):
                 return None
     return tuple(calls)
+
+
+def _is_one_call(code: CodeType, found: list[dis.Instruction]) -> bool:
+    """Whether a code is one expression, the call of what is named first in it."""
+    first = next((at for at, one in enumerate(found) if one.opname.startswith("CALL")), len(found))
+    later = any(one.opname in ("LOAD_ATTR", "LOAD_METHOD") for one in found[first:])
+    return not later and all(one.opname != "POP_TOP" for one in dis.get_instructions(code)) and not _stored(code)
 
 
 def _first_name(found: list[dis.Instruction]) -> tuple[str, tuple[str, ...]]:
@@ -110,11 +125,12 @@ def _resolved(function: FunctionType, name: str, attributes: tuple[str, ...]) ->
     return found
 
 
-def _answers(called: Any, deep: int) -> bool:
-    """Whether a call may return anything but None."""
-    if getattr(called, "__name__", "") in _SILENT and not isinstance(called, FunctionType):
+def _answers(called: Any, plain: bool, deep: int) -> bool:
+    """Whether a call may return anything but None, or what it is handed. `plain`: that is not computed for it."""
+    owner = getattr(called, "__objclass__", type(getattr(called, "__self__", None)))
+    if called is print or (issubclass(owner, _KEEPERS) and getattr(called, "__name__", "") in _SILENT):
         return False
-    function = _function(called) if deep else None
+    function = _function(called) if deep and plain else None
     return function is None or _returns(function, deep - 1)
 
 
@@ -128,17 +144,33 @@ def _stored(code: CodeType) -> set[str]:
 
 @cache
 def _edits_here(code: CodeType) -> bool:
-    """Whether a code edits in place what is no number of its own."""
+    """Whether a code may edit in place what it is given, or has."""
     if any(name.endswith("_") and not name.endswith("__") and name not in _HARMLESS for name in code.co_names):
         return True
     for one in dis.get_instructions(code):
         if one.opname == "STORE_ATTR" and one.argval in _STORED:
             return True
-        if one.opname.startswith("INPLACE_") and one.opname in ("INPLACE_TRUE_DIVIDE", "INPLACE_MULTIPLY"):
+        if one.opname in ("INPLACE_TRUE_DIVIDE", "INPLACE_MULTIPLY"):
             return True
         if one.opname == "BINARY_OP" and one.argrepr in _IN_PLACE:
             return True
+    if _stores_into_given(code):
+        return True
     return any(isinstance(inner, CodeType) and _edits_here(inner) for inner in code.co_consts)
+
+
+def _stores_into_given(code: CodeType) -> bool:
+    """Whether elements of what a code is given are set: `gradient[:] = ...`; what is a key alone is no container."""
+    given = code.co_varnames[: code.co_argcount]
+    found = [one for one in dis.get_instructions(code) if one.opname not in _IDLE]
+    stores = [at for at, one in enumerate(found) if one.opname in ("STORE_SUBSCR", "STORE_SLICE")]
+    near = [pair for at in stores for pair in pairwise(found[max(at - 4, 0) : at])]
+    return any(
+        one.opname.startswith("LOAD_FAST")
+        and one.argval in given
+        and (not after.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")) or after.argval in _STORED)
+        for one, after in near
+    )
 
 
 def _edits(function: FunctionType, deep: int) -> bool:
@@ -175,7 +207,8 @@ def only_multiplies(function: type) -> bool:
     if forward is None or backward is None:
         return False
     returned = [node.value for node in ast.walk(forward) if isinstance(node, ast.Return)]
-    if not returned or not all(_handed_on(value) for value in returned):
+    given = _given(forward)
+    if not returned or not all(_handed_on(value, given) for value in returned):
         return False
     return any(_multiplies(node) for node in ast.walk(backward))
 
@@ -187,13 +220,25 @@ def _tree(method: Any) -> ast.AST | None:
         return None
 
 
-def _handed_on(value: ast.expr | None) -> bool:
-    """Whether an expression is a name, or a view or a copy of one."""
+def _given(forward: ast.AST) -> set[str]:
+    """The names of what a function is given, and of views and copies of it, under no name that holds something else."""
+    named = {node.arg for node in ast.walk(forward) if isinstance(node, ast.arg)}
+    other = set[str]()
+    for node in ast.walk(forward):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            names = {inner.id for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+            passed = isinstance(node, ast.Assign) and isinstance(target, ast.Name) and _handed_on(node.value, named)
+            named, other = (named | names, other) if passed else (named, other | names)
+    return named - other
+
+
+def _handed_on(value: ast.expr | None, given: set[str]) -> bool:
+    """Whether an expression is one of some names, or a view or a copy of one."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _PASSING:
         value = value.func.value
     if isinstance(value, ast.BinOp) and isinstance(value.right, ast.Constant) and value.right.value in (1, 1.0):
         value = value.left
-    return isinstance(value, ast.Name)
+    return isinstance(value, ast.Name) and value.id in given
 
 
 def _multiplies(node: ast.AST) -> bool:

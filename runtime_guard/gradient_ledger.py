@@ -173,7 +173,7 @@ class GradientLedger:
         first, known = self._gradients()[0], self.rows[self.seen][0]
         if first is None or not first.is_cpu or first.dtype is not known.dtype:
             return False
-        return not torch.equal(_view(first), known)
+        return not torch.allclose(_view(first), known, rtol=0.0, atol=0.0, equal_nan=True)
 
     def _gradients(self) -> list[Tensor | None]:
         return [held.grad for reference in self.chosen if (held := reference()) is not None]

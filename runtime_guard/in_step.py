@@ -22,6 +22,7 @@ from runtime_guard.windows import PROBED_FIRST
 if TYPE_CHECKING:
     from runtime_guard.recorder import Recorder
 
+OWN_STEP = "what losses weigh that an optimizer of the program's steps which holds the length of the window: not judged"
 _OURS = __name__.partition(".")[0] + "."
 Key = tuple[int, ...]
 
@@ -36,7 +37,8 @@ class InStep:
         self._unseen = set[str]()
 
     def tells(self, thing: Any, name: str, feed: Callable[[], None]) -> None:
-        """Tells the event of a step, at once or when it is over."""
+        """Tells the event of a step, at once or when it is over; one that still waits was of a step that raised."""
+        self._waiting.pop(name, None)
         if self.waits(thing, name):
             self._waiting[name] = feed
         else:
@@ -45,6 +47,7 @@ class InStep:
     def _tell(self, thing: Any, name: str, feed: Callable[[], None]) -> None:
         """The event; before it that of a division that may be, where a step of the user's knows of the window."""
         if not self._is_torchs(thing) and _knows_length(thing, self._recorder.state.ledgers[name].window.micro_steps):
+            self._recorder.course.counted.not_covered[OWN_STEP] = None
             self._recorder.feed(Kind.DIVIDE, optimizer=name)
         feed()
 

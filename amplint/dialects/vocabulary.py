@@ -149,7 +149,7 @@ REDUCING_LATER = "sync nosync all_reduce is_last_backward"
 """Words of what says when gradients are reduced over the ranks: `set_requires_all_reduce` of FSDP2, for one."""
 DEFERRING = "no_sync nosync grad_sync gradient_sync grads_sync gradients_sync skip_sync no_backward_sync fully_shard"
 SKIPPING = "skip skips skipped overflow overflowed overflows finite success successful was_run"
-OVERFLOWING = "overflow overflows overflowed skip skips skipped skipping"
+OVERFLOWING = "overflow overflows overflowed skip skips skipped skipping skipstep nonfinite hasnan"
 """Of tests for numbers that leave out a step."""
 LIMITING = "clip clips clipped clipping clipper coef coefs coeff coeffs coefficient coefficients"
 """Of factors that limit a gradient."""
@@ -157,15 +157,19 @@ REGION = "autocast autocasting auto_cast mixed_precision"
 CASTING = "amp autocast autocasting auto_cast ctx ctxt context contexts precision half"
 """Of contexts that may set the precision of what is computed in them."""
 FREEZING = """requires_grad requiresgrad freeze freezes freezing frozen unfreeze unfreezing unfrozen freezer toggle
-    toggles toggled nontrainable trainable trainables lock locks locked unlock unlocks unlocked thaw thaws"""
+    toggles toggled nontrainable trainable trainables lock locks locked unlock unlocks unlocked thaw thaws
+    freezed unfreezed freezebn untoggle untrainable"""
 """Of those who keep gradients from some parameters, or no longer do."""
-WARMING = "warm warmup warmups warm_up warmer"
+WARMING = "warm warmup warmups warm_up warmer warming warmed warmupsteps"
 ENDLESS = "infinite infinitely endless forever unending neverending"
 UPCASTING = "fp_32 float_32 master masters upcast upcasts upcasting to_float unscale_grads"
 PER_WINDOW = """accum accums accumulate accumulated accumulates accumulating accumulation accumulations update updates
-    optim optims optimizer optimizers optimization optimisation"""
+    optim optims optimizer optimizers optimiser optimisers optimization optimisation
+    nupdates"""
 """Of numbers that are spoken of per update."""
-LOADER = "loader loaders dataloader dataloaders trainloader testloader valloader batches microbatches minibatches dl"
+COUNTED = """loader loaders dataloader dataloaders dloader trainloader testloader valloader validloader batches nbatches
+    microbatches minibatches dl"""
+"""Of what is counted in batches."""
 FINITE = "finite isfinite is_finite nan isnan inf isinf infs nans allclose"
 
 VERSION = "version torch pytorch loose parse is get has min current installed"
@@ -208,7 +212,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 @lru_cache(maxsize=16384)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name, or of a text that holds several: `("grad", "scaler", "2")` of `GradScaler2`."""
-    return tuple(part for word in _WORD.findall(name) for part in _GLUED.get(word.lower(), (word.lower(),)))
+    spelled = name.replace("NaN", "Nan")
+    return tuple(part for word in _WORD.findall(spelled) for part in _GLUED.get(word.lower(), (word.lower(),)))
 
 
 def within(*texts: str) -> Callable[[str], bool]:

@@ -24,7 +24,7 @@ from amplint.state.values import Loss, Origin, Symbol, Value, text_of
 _SIZE = re.compile(r"^(?:len\((?P<a>.+)\)|(?P<b>.+)\.(?:size\(0\)|shape\[0\]|numel\(\)))$")
 """How the number of samples in a batch is asked for."""
 
-_EPOCH = within(words.LOADER)
+_EPOCH = within(words.COUNTED)
 
 
 def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
@@ -45,15 +45,23 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     if op == "*" and (scaled := loss_scales.multiplied(run, loss, other)) is not None:
         return scaled
     if op == "*":
-        named = _share(run, node.right if loss is left else node.left)
-        plain = Fraction(1) if named or factor is None or tags_of(other) else Fraction(factor)
-        constant = loss.constant * plain
-        return with_changes(
-            loss.times(factor, text_of(other)), over=None, divisor=named or loss.divisor, constant=constant
-        )
+        return _multiplied(run, loss, other, factor, node.right if loss is left else node.left)
     if op == "/" and isinstance(left, Loss):
         return _divided(run, loss, other, factor, node)
     return Loss(None, trail=loss.trail)
+
+
+def _multiplied(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, written: ir.Expr) -> Loss:
+    """A loss multiplied by a number or a symbol: a share of a window, what it was divided by before, or a constant."""
+    share, times = _share(run, written), loss.times(factor, text_of(other))
+    window = window_of(run, other) or (other if isinstance(other, Length) else None)
+    undone = loss.divisor is not None and (window.name == loss.divisor if window is not None else times.weight == 1)
+    if undone:
+        loss.trail.divided = None
+        return with_changes(times, over=None, divisor=None)
+    divides = share is not None or window is not None or (isinstance(written, ir.Binary) and written.op == "/")
+    plain = Fraction(1) if divides or factor is None or tags_of(other) else Fraction(factor)
+    return with_changes(times, over=None, divisor=share or loss.divisor, constant=loss.constant * plain)
 
 
 def _share(run: Run, node: ir.Expr) -> str | None:
@@ -86,12 +94,14 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
 
 
 def _divided_before(loss: Loss, window: Length | None, factor: int | Fraction | None) -> str:
-    """By what a loss that a library divides was divided before, if by the same window: one that goes by the same name,
-    or is the same number, unless that is one that the model gives to windows, or that a term may weigh; else empty."""
-    if window is not None and window.name == loss.divisor:
-        return loss.divisor
+    """By what a loss that a library divides was divided before, if by the same window: one of the same name, or the
+    same number; else empty. Nothing is said of 3, which the model gives to windows that are not written, of 2, by which
+    a term may be halved, and of as many terms as are averaged."""
+    if window is not None and loss.divisor == window.name and loss.weight != loss.constant:
+        return window.name
     written = factor is not None and factor > 2 and (window is None or factor != WINDOW)
     alike = written and factor is not None and loss.weight == loss.constant / factor
+    alike = alike and len(loss.trail.terms) + 1 != factor
     return (loss.divisor or str(factor)) if alike else ""
 
 

@@ -192,15 +192,17 @@ def _feeds(events: Sequence[Event]) -> dict[Place, tuple[str, ...]]:
 
 
 def _by_scale(events: Sequence[Event], feeds: dict[Place, tuple[str, ...]]) -> dict[Place, tuple[str, ...]]:
-    """The same, where scaled and unscaled losses go before steps of both kinds: each feeds those of its own kind."""
+    """The same, where scaled and unscaled losses go before steps of both kinds, of optimizers that were not seen being
+    made: each feeds those of its own kind."""
+    made = {event.optimizer for event in events if event.kind is Kind.CREATE}
     unscales = {event.optimizer for event in events if event.kind is Kind.SCALER_STEP}
     scaled = {event.step_of_program: event.scaled for event in events if event.kind is Kind.BACKWARD}
     kinds = {names: {scaled[place] for place, others in feeds.items() if others == names} for names in feeds.values()}
     found = dict(feeds)
     for place, names in feeds.items():
         alone = tuple(name for name in names if name not in unscales)
-        if alone and len(alone) < len(names) and kinds[names] >= {True, False}:
-            found[place] = alone if scaled[place] is False else tuple(name for name in names if name in unscales)
+        if made.isdisjoint(names) and alone and len(alone) < len(names) and kinds[names] == {True, False}:
+            found[place] = tuple(name for name in names if name in unscales) if scaled[place] else alone
     return found
 
 

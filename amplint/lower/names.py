@@ -133,6 +133,8 @@ def binds(target: object) -> set[str]:
         return {name for item in target.items for name in binds(item)}
     if isinstance(target, ir.Item) and last(target.owner) in ("__dict__", ""):
         return reads(target.owner) - {"__dict__", "vars"}  # `vars(state)["k"]`
+    if isinstance(target, ir.Text) and target.text.startswith("*"):
+        return {target.text[1:]}  # what takes the rest
     name = last(target)
     return {name} if name else set()
 

@@ -316,10 +316,6 @@ def _switched(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return None
 
 
-def _scale_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    return Symbol("scaled_loss", Origin.OPAQUE, governed=True)
-
-
 def _replaced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """A copy of an object with other values; of what is not seen, something new."""
     known = bool(args) and isinstance(args[0], Instance)

@@ -55,12 +55,3 @@ def _spelled(node: ir.Expr) -> str:
         owner = _spelled(node.owner)
         return f"{owner}.{node.name}" if owner else ""
     return node.name if isinstance(node, ir.Name) else ""
-
-
-def gathered(items: tuple[ir.Expr, ...], value: Value) -> Value:
-    """A sequence with what `*rest` takes of it in one place; any other value as it is."""
-    star = next((at for at, item in enumerate(items) if isinstance(item, ir.Text) and item.text.startswith("*")), None)
-    if star is None or not isinstance(value, (list, tuple)) or len(value) < len(items) - 1:
-        return value
-    end = len(value) - (len(items) - star - 1)
-    return [*value[:star], list(value[star:end]), *value[end:]]

@@ -26,6 +26,7 @@ from amplint.machine import (
     restored,
     step_methods,
     touched,
+    unpacking,
     with_statements,
 )
 from amplint.machine.expressions import evaluate
@@ -90,7 +91,7 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
             name = f"self.{target.name}" if isinstance(owner, Instance) else spelled(target)
             attributes.write(run, owner, target.name, named(run, value, name))
     elif isinstance(target, ir.Display):
-        _unpack(run, scope, target, value)
+        unpacking.unpack(run, scope, target, value)
     elif isinstance(target, ir.Item):
         _assign_item(run, scope, target, value)
 
@@ -143,14 +144,6 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
         assign(run, scope, target.owner, with_changes(owner, item=lambda index: value))  # one stands for all of them
     else:
         places.put(run, owner, index, named(run, value, spelled(target)))
-
-
-def _unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
-    value = restored.gathered(target.items, truths.resolve(run, value))
-    known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
-    for index, item in enumerate(target.items):
-        part = known[index] if known is not None else restored.part(value, index, item)
-        assign(run, scope, item, part)
 
 
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
@@ -228,18 +221,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         run.model.learn_no_tail()
         return None
     said = test
-    taken = loops.boundary(run, test, node) if node.gates else None
-    if taken is None:
-        taken = _passes_over(run, node, test)
-        known = isinstance(test, bool)
-        inner = any(gate.length != ANY_LENGTH for gate in run.gates)  # of a window whose length is known
-        asked = node.gates and run.in_batches and not (run.in_library or inner)
-        if asked and (known or questions.may_count(test) or questions.asks_caller(run, test)):
-            test = Gated(taken, None, assumed=not known)
-    elif not isinstance(test, Gated):
-        test = Gated(taken, None, assumed=True)
-    if node.gates and run.in_batches and isinstance(test, Gated):
-        run.asks(node.at, test)
+    taken, test = _decided(run, node, test)
     jumps = _jumps(node.body)
     with (
         calls.gate(run, test, node.at),
@@ -258,6 +240,23 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
     if not taken and isinstance(test, Gated) and _jumps(node.body):
         run.gates.append(calls.gate_of(run, test, node.at))
     return signal
+
+
+def _decided(run: Run, node: ir.If, test: Value) -> tuple[bool, Value]:
+    """The truth of a test in this run, and the test: as a gate, if it may be that of a window."""
+    taken = loops.boundary(run, test, node) if node.gates else None
+    if taken is None:
+        taken = _passes_over(run, node, test)
+        known = isinstance(test, bool)
+        inner = any(gate.length != ANY_LENGTH for gate in run.gates)  # of a window whose length is known
+        asked = node.gates and run.in_batches and not (run.in_library or inner)
+        if asked and (known or questions.may_count(test) or questions.asks_caller(run, test)):
+            test = Gated(taken, None, assumed=not known)
+    elif not isinstance(test, Gated):
+        test = Gated(taken, None, assumed=True)
+    if node.gates and run.in_batches and isinstance(test, Gated):
+        run.asks(node.at, test)
+    return taken, test
 
 
 def _passes_over(run: Run, node: ir.If, test: Value) -> bool:

@@ -28,7 +28,6 @@ from amplint.state.values import (
     Scaler,
     Scheduler,
     Stream,
-    Symbol,
     Value,
 )
 
@@ -61,7 +60,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Machine:
-    """What the parts of the interpreter ask of one another; each is a function of a module of its own."""
+    """What the parts of the interpreter ask of one another; `assembly` says which functions they are."""
 
     evaluate: Callable[[Run, Scope, ir.Expr], Value]
     execute: Callable[[Run, Scope, tuple[ir.Stmt, ...]], Signal]
@@ -389,8 +388,3 @@ def _parameters(kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) 
     """The precision of what is stepped, or unscaled by a scaler that is torch's own and minds."""
     minds = scaler.known and not scaler.sharded if scaler else kind is Kind.STEP
     return optimizer.precision if optimizer is not None and minds else Precision.UNKNOWN
-
-
-def is_symbol(value: Value) -> bool:
-    """Whether a value is not known."""
-    return isinstance(value, Symbol)

@@ -64,13 +64,6 @@ def _decided(run: Run, value: Condition) -> bool:
     return _decide_text(run, value)
 
 
-def of_data(value: Value) -> bool:
-    """Whether the truth of a value depends on the batches, or on how many of them have passed."""
-    if isinstance(value, Condition):
-        return origin_of(value.parts) is Origin.DATA
-    return isinstance(value, Symbol) and value.origin is Origin.DATA
-
-
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in", "<": ">=", "<=": ">"}
 
 
