@@ -175,13 +175,13 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
     return _set_elsewhere(run, owner, name)
 
 
-_MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
+MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
 """Methods of torch's modules that return the module itself."""
 
 
 def _moves(owner: Instance, name: str) -> bool:
     """Whether an attribute is a method of torch's module that returns the object."""
-    inherited = name in _MOVES and name not in owner.attributes and in_class(owner.klass, name) is MISSING
+    inherited = name in MOVES and name not in owner.attributes and in_class(owner.klass, name) is MISSING
     return inherited and _is_module(owner.klass)
 
 

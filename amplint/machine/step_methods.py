@@ -36,6 +36,7 @@ from amplint.state.run import Run
 from amplint.state.values import (
     Bound,
     Condition,
+    Criterion,
     Function,
     Gradient,
     Incomplete,
@@ -89,6 +90,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return Symbol(f"{text_of(owner)}.{name}()", Origin.DATA, governed=True)
     if isinstance(owner, (Optimizer, Scheduler)) and name not in ("__init__", attributes.OVERRIDDEN):
         owner = libraries.kept(run, owner, "optimizer" if isinstance(owner, Optimizer) else "scheduler")
+    if isinstance(owner, Criterion) and name in attributes.MOVES:
+        return owner
     if isinstance(owner, Instance):
         return _instance(run, owner, name, args, keywords, at)
     if isinstance(owner, Optimizer):
