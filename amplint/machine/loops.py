@@ -90,13 +90,22 @@ def while_loop(run: Run, scope: Scope, node: ir.While) -> Signal:
     endless = isinstance(node.test, ir.Const) and bool(node.test.value)
     if endless and node.shape.yields and not any(isinstance(one, (ir.For, ir.While)) for one in node.body):
         trips *= EPOCHS  # who takes one for each batch may go on in the next epoch
-    limit = trips if endless else MAX_ITERATIONS if window is not None else max(trips, run.model.batches * EPOCHS)
+    flagged = node.shape.nested and _is_flag(node.test)  # of epochs, as many as of any others
+    most = max(trips, run.model.batches * EPOCHS)
+    limit = trips if endless or flagged else MAX_ITERATIONS if window is not None else most
     signal = _iterate(run, scope, node, limit, begin)
     if signal is None and window is not None:
         run.loop_gate = Gate(run.site(node.at), window)
     elif signal is None and node.shape.backward and not node.shape.nested:
         run.emit(Kind.EPOCH_END, node.at)
     return None if signal == "break" else signal
+
+
+def _is_flag(test: ir.Expr) -> bool:
+    """Whether a test asks a flag, and no count."""
+    while isinstance(test, ir.Logic) and len(test.parts) == 1:
+        test = test.parts[0]
+    return isinstance(test, ir.Name | ir.Attr)
 
 
 def _learned(run: Run, scope: Scope, node: ir.While) -> str | None:
