@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from amplint.catalogue import RULES
+from amplint.catalogue.through import bypassed, clip_words
 from amplint.protocol.events import Event, Gate, Kind, Site
+from amplint.protocol.ledger import Grads
 from amplint.protocol.state import State
 
 HERE, THERE = Site("train.py", 3), Site("train.py", 9)
@@ -78,3 +82,23 @@ def test_what_the_framework_moves_on_again_is_its_own_affair():
     state = State()
     list(state.moments(schedule(through="deepspeed", moves="`engine.step()`")))
     assert told(state, schedule(through="deepspeed", moves="`engine.step()`")) == []
+
+
+def moment_after(last, **detail):
+    """A moment of a step with what its event says, after another event."""
+    return SimpleNamespace(
+        event=Event(Kind.STEP, HERE, detail=detail), last={last.kind: last}, ledger=SimpleNamespace(grads=Grads.SCALED)
+    )
+
+
+def test_a_backward_of_torch_is_as_good_where_the_outputs_of_the_model_divide_by_themselves():
+    past, plain = bypassed(Kind.BACKWARD, "backward"), Event(Kind.BACKWARD, HERE)
+    assert past(moment_after(plain, backward="engine.backward(loss)"))
+    assert not past(moment_after(plain, backward="engine.backward(loss)", plain="4"))
+
+
+def test_a_clip_that_meets_no_gradient_is_told_so():
+    there = Event(Kind.CLIP, HERE)
+    assert "a loss scale" in clip_words(moment_after(there))["missed"]
+    gathered = Event(Kind.CLIP, HERE, detail={"meets": "none"})
+    assert clip_words(moment_after(gathered)) == {"missed": "it has gathered them elsewhere, and the clip meets none"}
