@@ -10,12 +10,14 @@ from amplint.state.run import Run
 from amplint.state.values import Loss, Origin, Symbol, Value
 
 _OF_ANY = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
-_ELEMENTWISE = frozenset(
-    """pow square abs exp log log1p sqrt clamp clamp_min clamp_max sigmoid tanh relu neg sub double bfloat16 view
-    reshape flatten unsqueeze contiguous permute transpose""".split()
+_ARRANGING = frozenset("view reshape flatten unsqueeze contiguous permute transpose double bfloat16".split())
+_ELEMENTWISE = _ARRANGING | frozenset(
+    "pow square abs exp log log1p sqrt clamp clamp_min clamp_max sigmoid tanh relu neg sub".split()
 )
 METHODS = _OF_ANY | _ELEMENTWISE
 
+ELEMENTS = frozenset({"elements"})
+"""Of what a criterion returns that does not reduce: the losses of the elements, however they are arranged."""
 NUMBER_TAG = frozenset({"number"})
 """Of a value that came out of a loss and has no graph."""
 
@@ -27,6 +29,8 @@ def call(run: Run, symbol: Symbol, method: str, args: list[Value], keywords: dic
     """
     if method in _OF_ANY and (symbol.origin is Origin.DATA or symbol.forward):
         return symbol if method == "sum" and partly(args, keywords) else _reduced(run, symbol, method)
+    if method in _ARRANGING and symbol.tags & ELEMENTS:
+        return symbol
     if method in _ELEMENTWISE and symbol.forward:
         return with_changes(symbol, text=f"{symbol.text}.{method}(...)")
     return None

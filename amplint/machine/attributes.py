@@ -7,6 +7,7 @@ from fractions import Fraction
 from amplint.dialects import GOVERNS
 from amplint.domains import provenance, ranks, told_windows
 from amplint.domains.ignored import OF_LABELS
+from amplint.domains.tensors import ELEMENTS
 from amplint.flow import program as ir
 from amplint.machine import libraries, neighbours, places
 from amplint.protocol.events import Kind
@@ -120,7 +121,8 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in _KEEPS_DTYPE, provenance.kept(owner, name)
     like = (owner.forward, governed)
-    return Symbol(text, owner.origin, 0, *like, ran=owner.ran, half=half, reach=through, given=owner.given)
+    tags = owner.tags & ELEMENTS
+    return Symbol(text, owner.origin, 0, *like, tags, ran=owner.ran, half=half, reach=through, given=owner.given)
 
 
 def write(run: Run, owner: Value, name: str, value: Value) -> None:

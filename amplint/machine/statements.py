@@ -9,7 +9,7 @@ from typing import Any
 from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import COLLECTIVES
 from amplint.dialects.vocabulary import within
-from amplint.domains import loss_scales, partial_zeroing, ranks, retained_losses, tails
+from amplint.domains import loss_scales, partial_zeroing, ranks, retained_losses, tails, tensors
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -109,9 +109,12 @@ def _forget(run: Run, target: ir.Expr) -> None:
 def _as_loss(run: Run, value: Value, name: str) -> Value:
     """What is bound to a name that is back-propagated is a loss, whatever function returned it."""
     unread = isinstance(value, Symbol) and not (value.forward or value.governed or value.origin is Origin.RUN)
-    if name not in run.program.losses or not unread or "number" in value.tags or _is_handed_in(value):
+    if name not in run.program.losses or not unread or value.tags & _NO_LOSS or _is_handed_in(value):
         return value
     return Loss(None, raw=True, trail=Trail(reach=value.reach, perhaps=loss_scales.scaled(run, value)))
+
+
+_NO_LOSS = tensors.NUMBER_TAG | tensors.ELEMENTS
 
 
 def _is_handed_in(value: Value) -> bool:

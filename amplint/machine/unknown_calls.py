@@ -67,7 +67,8 @@ def loss_of(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> V
     if told_windows.was_told(run, criterion) or any(isinstance(value, Symbol) and TOLD in value.tags for value in args):
         criterion = with_changes(criterion, averaged=None)
     if criterion.elementwise:
-        return Symbol("losses", Origin.DATA, ran=precision.of_loss(run, args), reach=provenance.of(args))
+        ran, through = precision.of_loss(run, args), provenance.of(args)
+        return Symbol("losses", Origin.DATA, tags=tensors.ELEMENTS, ran=ran, reach=through)
     handed = frozenset(text_of(value) for value in args if isinstance(value, Symbol))
     weight, trail = None if criterion.averaged is None else Fraction(1), precision.trail_of(run, args)
     return Loss(weight, trail=trail, of=handed, summed=criterion.averaged is False, ignores=criterion.ignores)
@@ -129,7 +130,7 @@ def _hidden_from_us(method: str) -> bool:
 def _method(
     run: Run, func: Symbol, owner: str, method: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
-    symbol = with_changes(func, text=owner, offset=0, tags=frozenset())
+    symbol = with_changes(func, text=owner, offset=0, tags=func.tags & tensors.ELEMENTS)
     if method in hooks.ALL:
         hooks.registered(run, method, args)
     if method == "no_sync" and not args:

@@ -588,7 +588,7 @@ import torch
 
 
 def train(model, loader, criterion, optimizer, scheduler, ema):
-    config = {"gradient_accumulation_steps": 4, "fp16": {"enabled": True}}
+    config = {"gradient_accumulation_steps": 4, "fp16": {"enabled": True}, "zero_optimization": {"stage": 1}}
     engine, optimizer, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=config)
     for x, y in loader:
         loss = criterion(engine(x), y)
