@@ -6,16 +6,16 @@ losses were multiplied by in the node of that product. Sizes come from the graph
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
-from runtime_guard.kept import Node, saved, taken
+from runtime_guard.kept import Node, constant, saved, taken
 from runtime_guard.late import Number, number
-from runtime_guard.loss_graph import SAME, Reduction, is_of_one_number, nll_below, origin
+from runtime_guard.loss_graph import ONE_BY_ONE, SAME, Reduction, is_of_one_number, nll_below, origin
 
 _NONE, _MEAN = 0, 1  # torch.nn._reduction: none, mean, sum
 _LOOK = 8
@@ -28,6 +28,7 @@ class Elements:
 
     `rows` is the size of the first dimension of what was reduced. `weighted`: classes have weights of their own, so
     `count` is no number of elements. `averaged`: the sum was divided by its rows at once, as a part of the criterion.
+    `shared`: each was divided by a whole number before, perhaps that of a window.
     """
 
     mean: bool | None
@@ -37,10 +38,30 @@ class Elements:
     tokens: bool = False
     weighted: bool = False
     averaged: bool = False
+    shared: bool = False
 
 
 def elements_of(reduction: Reduction, look: bool) -> Elements:
     """The elements of a reduction. `look`: masks may be added up, which costs a kernel on a device."""
+    found = _elements(reduction, look)
+    plain = reduction.kind.startswith(("MeanBackward", "SumBackward"))
+    return replace(found, shared=True) if plain and _are_divided(reduction.node) else found
+
+
+def _are_divided(node: Node) -> bool:
+    """Whether what a node reduces was divided by a whole number one by one."""
+    waiting = [child for child, _ in node.next_functions]
+    for _ in range(_LOOK):
+        one = waiting.pop() if waiting else None
+        name = str(one.name()) if one is not None else ""
+        if one is not None and name == "DivBackward0" and (divisor := constant(one, "other")) is not None:
+            return divisor >= 2 and divisor == round(divisor)
+        if one is not None and (name in SAME or name in ONE_BY_ONE):
+            waiting += [child for child, _ in one.next_functions]
+    return False
+
+
+def _elements(reduction: Reduction, look: bool) -> Elements:
     node, kind = reduction.node, reduction.kind
     children = [child for child, _ in node.next_functions if child is not None]
     first = children[0] if children else None

@@ -55,7 +55,7 @@ _SAME = (
 SAME = frozenset(f"{name}Backward{number}" for name in _SAME for number in (0, 1, 2))
 CHAINS = SAME - {f"{name}Backward{number}" for name in ("Slice", "Select") for number in (0, 1, 2)}
 _SCALAR_PARTS = frozenset({"MulBackward1", "DivBackward1"})
-_ONE_BY_ONE = frozenset(f"{name}Backward0" for name in ("Mul", "Div", "Add", "Sub", "Rsub", "Neg"))
+ONE_BY_ONE = frozenset(f"{name}Backward0" for name in ("Mul", "Div", "Add", "Sub", "Rsub", "Neg"))
 _LOOK = 16
 _NOTHING: Edge = (None, 0)
 
@@ -227,7 +227,7 @@ def origin(node: Node | None, sought: Callable[[Node], bool], weighed: bool = Tr
         one = waiting.pop() if waiting else None
         if one is not None and sought(one):
             return one
-        if one is not None and (one.name() in CHAINS or (weighed and one.name() in _ONE_BY_ONE)):
+        if one is not None and (one.name() in CHAINS or (weighed and one.name() in ONE_BY_ONE)):
             waiting += [child for child, _ in one.next_functions]
     return None
 

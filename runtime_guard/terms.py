@@ -85,7 +85,9 @@ class Term:
     @property
     def told(self) -> float | None:
         """The weight to judge by: exact where both agree; None where factors cancel, as in `2 * loss / 2`, or where one
-        of them may be a division or none, as in `0.25 * loss / 4`."""
+        of them may be a division or none, as in `0.25 * loss / 4` and `(losses / 4).mean()`."""
+        if self.elements.shared:
+            return None
         if self.multiplied and self.divisors and self.elements.mean is not False and self._is_ambiguous():
             return None
         reckoned, weight = self.reckoned, self.weight

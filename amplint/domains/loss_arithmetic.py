@@ -54,7 +54,7 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
 def _multiplied(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, written: ir.Expr) -> Loss:
     """A loss multiplied by a number or a symbol: a share of a window, what it was divided by before, or a constant."""
     share, times = _share(run, written), loss.times(factor, text_of(other))
-    window = window_of(run, other) or (other if isinstance(other, Length) else None)
+    window = _window(run, other)
     undone = loss.divisor is not None and (window.name == loss.divisor if window is not None else times.weight == 1)
     if undone:
         loss.trail.divided = None
@@ -62,6 +62,11 @@ def _multiplied(run: Run, loss: Loss, other: Value, factor: int | Fraction | Non
     divides = share is not None or window is not None or (isinstance(written, ir.Binary) and written.op == "/")
     plain = Fraction(1) if divides or factor is None or tags_of(other) else Fraction(factor)
     return with_changes(times, over=None, divisor=share or loss.divisor, constant=loss.constant * plain)
+
+
+def _window(run: Run, value: Value) -> Length | None:
+    """The window's length that a value is, or stands for."""
+    return window_of(run, value) or (value if isinstance(value, Length) else None)
 
 
 def _share(run: Run, node: ir.Expr) -> str | None:
@@ -74,7 +79,7 @@ def _share(run: Run, node: ir.Expr) -> str | None:
 
 def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, node: ir.Binary) -> Loss:
     """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
-    window = window_of(run, other) or (other if isinstance(other, Length) else None)
+    window = _window(run, other)
     if run.in_library and factor != 1 and loss.trail.shared is None:
         loss.trail.shared = _divided_before(loss, window, factor)
     if not factor or (isinstance(other, Symbol) and other.governed):
@@ -99,9 +104,9 @@ def _divided_before(loss: Loss, window: Length | None, factor: int | Fraction | 
     a term may be halved, and of as many terms as are averaged."""
     if window is not None and loss.divisor == window.name and loss.weight != loss.constant:
         return window.name
-    written = factor is not None and factor > 2 and (window is None or factor != WINDOW)
-    alike = written and factor is not None and loss.weight == loss.constant / factor
-    alike = alike and len(loss.trail.terms) + 1 != factor
+    if factor is None or factor <= 2 or (window is not None and factor == WINDOW):
+        return ""
+    alike = loss.weight == loss.constant / factor and len(loss.trail.terms) + 1 != factor
     return (loss.divisor or str(factor)) if alike else ""
 
 

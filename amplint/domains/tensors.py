@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from amplint.domains import precision
 from amplint.protocol.values import with_changes
+from amplint.state.counting import OF_SCALE, tags_of
 from amplint.state.run import Run
 from amplint.state.values import Loss, Origin, Symbol, Value
 
@@ -20,6 +21,10 @@ ELEMENTS = frozenset({"elements"})
 """Of what a criterion returns that does not reduce: the losses of the elements, however they are arranged."""
 NUMBER_TAG = frozenset({"number"})
 """Of a value that came out of a loss and has no graph."""
+_FACTORS = frozenset({"divided", "multiplied", "parts"})
+"""Of what each element was multiplied or divided by: then what they are reduced to is no plain mean or sum of them."""
+OF_ELEMENTS = ELEMENTS | _FACTORS | OF_SCALE
+"""What stays true of a tensor when it is reduced, or its elements are put in another order."""
 
 
 def call(run: Run, symbol: Symbol, method: str, args: list[Value], keywords: dict[str, Value]) -> Value:
@@ -41,16 +46,29 @@ def partly(args: list[Value], keywords: dict[str, Value]) -> bool:
     return bool(args) or not keywords.keys().isdisjoint({"dim", "axis"})
 
 
+def mean_of(run: Run, values: list[Value]) -> Loss:
+    """The mean of a tensor."""
+    tags = frozenset().union(*map(tags_of, values))
+    trail = precision.trail_of(run, values)
+    trail.perhaps = None if tags & OF_SCALE else trail.perhaps
+    return Loss(None if tags & _FACTORS else Fraction(1), trail=trail)
+
+
 def sum_of(run: Run, values: list[Value]) -> Loss:
     """The sum of a tensor that is computed now."""
-    trail = precision.trail_of(run, values)
-    trail.born = run.born
-    return Loss(Fraction(1), trail=trail, summed=True)
+    mean = mean_of(run, values)
+    mean.trail.born = run.born
+    return with_changes(mean, summed=True)
+
+
+def kept(symbol: Symbol, name: str) -> frozenset[str]:
+    """What stays true of a tensor when one of its methods is asked for."""
+    return symbol.tags & OF_ELEMENTS if name in METHODS else frozenset()
 
 
 def _reduced(run: Run, symbol: Symbol, method: str) -> Value:
     if method == "mean":
-        return Loss(Fraction(1), trail=precision.trail_of(run, [symbol]))
+        return mean_of(run, [symbol])
     if method == "sum":
         return sum_of(run, [symbol])
     if method in ("item", "detach"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.domains import provenance, ranks, told_windows
+from amplint.domains import provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
-from amplint.domains.tensors import ELEMENTS
 from amplint.flow import program as ir
 from amplint.machine import libraries, neighbours, places
 from amplint.protocol.events import Kind
@@ -121,7 +120,7 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in _KEEPS_DTYPE, provenance.kept(owner, name)
     like = (owner.forward, governed)
-    tags = owner.tags & ELEMENTS
+    tags = tensors.kept(owner, name)
     return Symbol(text, owner.origin, 0, *like, tags, ran=owner.ran, half=half, reach=through, given=owner.given)
 
 

@@ -6,6 +6,7 @@ epoch has batches when it is one micro-step, twice when it holds the loop over t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -28,6 +29,7 @@ from amplint.state.values import Class, Function, Instance, Method, Optimizer, S
 
 MAX_ENTRIES = 40
 _EPOCH = within("epoch")
+_ATTRIBUTE = re.compile(r"[.\[(]").search
 _CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
 
 
@@ -107,19 +109,21 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
         _play(run, scope, entry)
     except Cut:
         return run
-    detail = _stands_still(run) or ({} if _followed(run) else {"unseen": "yes"})
+    detail = _stands_still(run, entry) or ({} if _followed(run) else {"unseen": "yes"})
     scheduler_units.settle(run)
     detail |= {"stepped": "yes"} if run.passed[1] else {}
     run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
     return run
 
 
-def _stands_still(run: Run) -> dict[str, str]:
+def _stands_still(run: Run, entry: Entry) -> dict[str, str]:
     """Of a run in which no optimizer has stepped: what the gate of the step asks for, if nothing but the step moves it,
-    window after window, and nothing happens that is not seen."""
+    window after window, and nothing happens that is not seen. An attribute may be moved by whoever calls."""
     unseen = run.passed[1] or run.program.libraries or any(event.kind is Kind.OPAQUE for event in run.events)
-    standing = (gate for gate, times in run.shut.values() if gate.place is not None and times >= 2 * WINDOW)
-    return {} if unseen else next(({"waits": gate.counter} for gate in standing if gate.counter), {})
+    if unseen or not (entry.function is None or entry.loops):
+        return {}
+    standing = (gate.counter for gate, times in run.shut.values() if gate.place is not None and times >= 2 * WINDOW)
+    return next(({"waits": counter} for counter in standing if counter and not _ATTRIBUTE(counter)), {})
 
 
 def _followed(run: Run) -> bool:

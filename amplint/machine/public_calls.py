@@ -274,12 +274,11 @@ def _grouped(run: Run, value: Value) -> Optimizer | None:
 
 def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = args[0] if args else None
-    return value if isinstance(value, Loss) else Loss(Fraction(1), trail=precision.trail_of(run, args))
+    return value if isinstance(value, Loss) else tensors.mean_of(run, args)
 
 
 def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    partly = len(args) > 1 or not keywords.keys().isdisjoint({"dim", "axis"})
-    return _tensor("torch.sum", args, keywords) if partly else tensors.sum_of(run, args)
+    return _tensor("torch.sum", args, keywords) if tensors.partly(args[1:], keywords) else tensors.sum_of(run, args)
 
 
 def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

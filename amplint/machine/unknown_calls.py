@@ -130,7 +130,7 @@ def _hidden_from_us(method: str) -> bool:
 def _method(
     run: Run, func: Symbol, owner: str, method: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
-    symbol = with_changes(func, text=owner, offset=0, tags=func.tags & tensors.ELEMENTS)
+    symbol = with_changes(func, text=owner, offset=0, tags=func.tags & tensors.OF_ELEMENTS)
     if method in hooks.ALL:
         hooks.registered(run, method, args)
     if method == "no_sync" and not args:
