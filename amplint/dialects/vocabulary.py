@@ -148,7 +148,8 @@ AVERAGING_PACKAGES = "hivemind horovod byteps bagua torchft kungfu"
 REDUCING_LATER = "sync nosync all_reduce is_last_backward"
 """Words of what says when gradients are reduced over the ranks: `set_requires_all_reduce` of FSDP2, for one."""
 DEFERRING = "no_sync nosync grad_sync gradient_sync grads_sync gradients_sync skip_sync no_backward_sync fully_shard"
-SKIPPING = "skip skips skipped overflow overflowed overflows finite success successful was_run"
+SUCCEEDING = "finite success successful was_run"
+"""Of what says that a step was taken."""
 OVERFLOWING = "overflow overflows overflowed skip skips skipped skipping skipstep nonfinite hasnan"
 """Of tests for numbers that leave out a step."""
 LIMITING = "clip clips clipped clipping clipper coef coefs coeff coeffs coefficient coefficients"
@@ -163,10 +164,8 @@ FREEZING = """requires_grad requiresgrad freeze freezes freezing frozen unfreeze
 WARMING = "warm warmup warmups warm_up warmer warming warmed warmupsteps"
 ENDLESS = "infinite infinitely endless forever unending neverending"
 UPCASTING = "fp_32 float_32 master masters upcast upcasts upcasting to_float unscale_grads"
-PER_WINDOW = """accum accums accumulate accumulated accumulates accumulating accumulation accumulations update updates
-    optim optims optimizer optimizers optimiser optimisers optimization optimisation
-    nupdates"""
-"""Of numbers that are spoken of per update."""
+UPDATING = "update updates nupdates accums accumulated accumulates accumulating optimization optimisation"
+"""Of numbers that count updates, besides the words for optimizers and windows."""
 COUNTED = """loader loaders dataloader dataloaders dloader trainloader testloader valloader validloader batches nbatches
     microbatches minibatches dl"""
 """Of what is counted in batches."""

@@ -37,7 +37,7 @@ from amplint.state.run import Run
 from amplint.state.values import Loss, Optimizer, Public, Scheduler, Stream, Symbol, Value, text_of
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
-_PER_WINDOW = within(words.PER_WINDOW)
+_PER_WINDOW = within(words.WINDOW, words.OPTIMIZER, words.UPDATING)
 OF_BATCHES = "the loader's batches"
 """By this text goes what one turn of a loop over a loader counts."""
 

@@ -6,7 +6,6 @@ epoch has batches when it is one micro-step, twice when it holds the loop over t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -29,7 +28,6 @@ from amplint.state.values import Class, Function, Instance, Method, Optimizer, S
 
 MAX_ENTRIES = 40
 _EPOCH = within("epoch")
-_ATTRIBUTE = re.compile(r"[.\[(]").search
 _CREATED = frozenset({Kind.CREATE, Kind.SCALER_CREATED})
 
 
@@ -123,7 +121,7 @@ def _stands_still(run: Run, entry: Entry) -> dict[str, str]:
     if unseen or not (entry.function is None or entry.loops):
         return {}
     standing = (gate.counter for gate, times in run.shut.values() if gate.place is not None and times >= 2 * WINDOW)
-    return next(({"waits": counter} for counter in standing if counter and not _ATTRIBUTE(counter)), {})
+    return next(({"waits": counter} for counter in standing if counter and set(".[(").isdisjoint(counter)), {})
 
 
 def _followed(run: Run) -> bool:

@@ -295,7 +295,7 @@ def _may_ask(test: Value) -> bool:
     return isinstance(test, Symbol) and (test.origin is not Origin.RUN or bool(_SKIPS(test.text)))
 
 
-_SKIPS = within(words.SCALED, words.SKIPPING)
+_SKIPS = within(words.SCALED, words.OVERFLOWING, words.SUCCEEDING)
 
 
 @contextmanager

@@ -239,9 +239,8 @@ def _scheduler(
         asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
         unread = {"unread": "yes"} if "unread" in owner.said else {}
-        metric = (
-            {"meant": EPOCHS} if not unread and scheduler_units.of_the_batch(run, [*args, *keywords.values()]) else {}
-        )
+        measured = not unread and scheduler_units.of_the_batch(run, [*args, *keywords.values()])
+        metric = {"meant": EPOCHS} if measured else {}
         later = kind is Kind.SCHEDULER_TOLD and not (run.in_batches or owner.said)
         outside = {"outside": "yes"} if later else {}
         detail = asked | sometimes | unread | metric | outside
