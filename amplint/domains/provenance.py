@@ -5,6 +5,8 @@ A pair (a, a) says that model a took part, a pair (a, b) that it was given what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amplint.protocol.events import Kind
 from amplint.state.run import Run
 from amplint.state.values import Instance, Loss, Symbol, Value, last_part, text_of
@@ -15,7 +17,7 @@ NOWHERE: Reach = frozenset()
 _OUT = frozenset("data detach detach_ device dtype grad item numel numpy shape size tolist".split())
 
 
-def of(values: list[Value]) -> Reach:
+def of(values: Sequence[Value]) -> Reach:
     """What some values reach together."""
     found = NOWHERE
     for value in values:
@@ -24,7 +26,7 @@ def of(values: list[Value]) -> Reach:
         elif isinstance(value, Loss):
             found |= value.trail.reach
         elif isinstance(value, (list, tuple)):
-            found |= of(list(value))
+            found |= of(value)
         elif isinstance(value, dict):
             found |= of(list(value.values()))
     return found

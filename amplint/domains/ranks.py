@@ -7,7 +7,7 @@ Whether it reduces is known only where all of them agree.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
@@ -23,7 +23,7 @@ from amplint.state.contexts import Forward, NoSync
 from amplint.state.values import Incomplete, Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
 
 if TYPE_CHECKING:
-    from amplint.state.run import Run
+    from amplint.state.run import Reduced, Run
 
 _WRAPPERS = {name: wrapper for dialect in DIALECTS for name, wrapper in dialect.wrappers.items()}
 _OF_MODEL = frozenset(
@@ -66,8 +66,8 @@ def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
     model = args[0] if args else keywords.get("module", Symbol(f"{name}()"))
     wrapper = _WRAPPERS[name]
     if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
-        known = isinstance(strategy, Public)
-        wrapper = Wrapper.NONE if not known else Wrapper.UNSHARDED if strategy.name.endswith("NO_SHARD") else wrapper
+        whole = isinstance(strategy, Public) and strategy.name.endswith("NO_SHARD")
+        wrapper = Wrapper.UNSHARDED if whole else wrapper if isinstance(strategy, Public) else Wrapper.NONE
     elif wrapper is Wrapper.SHARDED and isinstance(keywords, Incomplete):
         wrapper = Wrapper.NONE  # a strategy may be among the rest
     half = keywords.get("mixed_precision")
@@ -79,11 +79,11 @@ def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
 def _as(model: Value, wrapper: Wrapper) -> Value:
     """The same model, wrapped; one of a class of the program keeps its attributes."""
     if isinstance(model, Instance):
-        return Instance(model.klass, model.attributes, model.text, model.pending, wrapper)
+        return Instance(model.klass, model.attributes, model.text, model.pending, wrapper, items=model.items)
     return with_changes(model, wrapper=wrapper) if isinstance(model, Symbol) else model
 
 
-def attribute(owner: Value, name: str) -> Value:
+def attribute(owner: Symbol | Instance, name: str) -> Value:
     """An attribute of a wrapped model that says more than another; None if it is a plain one."""
     if owner.wrapper is Wrapper.NONE:
         return None
@@ -149,7 +149,7 @@ def _held(run: Run, model: str) -> bool:
     return model in run.ranks.held or model in run.ranks.off
 
 
-def backward(run: Run, at: ir.Span) -> dict[str, Any]:
+def backward(run: Run, at: ir.Span) -> Reduced:
     """What a backward that happens now does on the other ranks, as parts of its event."""
     if run.without_graph:  # one that is not reached
         return {}

@@ -112,11 +112,11 @@ def _parts(value: Value) -> tuple[Scheduler, ...]:
 
 def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
     """What kind of step a schedule is meant for, where its numbers leave no doubt."""
-    numbers: Value = ()
+    numbers: list[Value] = []
     if schedule.epochs is not None:
         value = _argument(args, keywords, schedule.epochs.name, schedule.epochs.position)
         value = schedule.epochs.default if value is None else value
-        numbers = value if isinstance(value, (list, tuple)) else [value]
+        numbers = list(value) if isinstance(value, (list, tuple)) else [value]
         if numbers and all("epochs" in tags_of(one) for one in numbers):
             return {"meant": EPOCHS}
         if any(tags_of(one) for one in numbers):

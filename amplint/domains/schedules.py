@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TypeGuard
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
@@ -298,7 +298,7 @@ class _Body:
     def _is_self(self, node: object) -> bool:
         return isinstance(node, ir.Name) and bool(self.first) and node.name == self.first
 
-    def _is_number(self, node: object) -> bool:
+    def _is_number(self, node: object) -> TypeGuard[ir.Expr]:
         """Whether an expression is made of nothing but numbers that were there before."""
         if isinstance(node, ir.Name):
             return node.name not in self.own and self.scope.find(node.name) is not None
@@ -333,7 +333,7 @@ def _number(node: ir.Expr) -> ir.Expr:
     return _number(rest[0]) if asks else node
 
 
-def _inside(node: object) -> Iterator[Any]:
+def _inside(node: object) -> Iterator[ir.Node]:
     """A node and all that stands in it, from the outside in; of what is assigned, not the target."""
     if isinstance(node, tuple):
         for part in node:

@@ -72,8 +72,9 @@ def as_symbol(value: Value) -> Value:
 
 def _as_loss(op: str, value: Value) -> Value:
     """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
-    scaled = op in ("*", "/") and isinstance(value, Symbol) and value.forward
-    return Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=True) if scaled else value
+    if op not in ("*", "/") or not isinstance(value, Symbol) or not value.forward:
+        return value
+    return Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=True)
 
 
 def _repeated(op: str, left: Value, right: Value) -> Value | None:
@@ -113,7 +114,7 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     """An operation of which only the text, the origin and what it counts are known."""
     op = node.op
     symbols = [value for value in (left, right) if isinstance(value, Symbol)]
-    if op in ("+", "-") and isinstance(left, Symbol) and type(right) in (int, Length):
+    if op in ("+", "-") and isinstance(left, Symbol) and isinstance(right, int) and type(right) in (int, Length):
         shift = right if op == "+" else -right
         return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags - units.EXACT, reach=left.reach)
     origins = {symbol.origin for symbol in symbols}
@@ -195,14 +196,19 @@ def _lengths(run: Run, *values: Value) -> list[Length]:
 def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     remainder, other = (left, right) if isinstance(left, Remainder) else (right, left)
     value = known_numbers.number(run, other)
-    if value is None or node.op not in COMPARISONS:
+    if not isinstance(remainder, Remainder) or value is None or node.op not in COMPARISONS:
         return _unknown(node, left, right)
-    if type(other) is int and remainder.length.isdecimal() and int(remainder.length) in run.model.literals:
+    if isinstance(other, int) and type(other) is int and _is_literal(run, remainder.length):
         value = _place(other, int(remainder.length))
     compared = COMPARISONS[node.op]
     answer = compared(int(remainder), value) if left is remainder else compared(value, int(remainder))
     place = int(remainder)
     return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed, remainder.counter, place)
+
+
+def _is_literal(run: Run, length: str) -> bool:
+    """Whether the length of a window is a number that is played as a smaller one."""
+    return length.isdecimal() and int(length) in run.model.literals
 
 
 def _place(written: int, length: int) -> int:

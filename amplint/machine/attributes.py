@@ -100,7 +100,7 @@ _KEEPS_DTYPE = frozenset(
 )
 
 
-def part_of_output(run: Run, output: Symbol, name: str) -> Value:
+def part_of_output(run: Run, output: Symbol, name: Value) -> Value:
     """What a model returned under a name: what was put there since, else its loss, a mean over the batch; None where
     neither is known."""
     found = places.held(run, output, name)
@@ -211,7 +211,7 @@ def may_all_be_set(run: Run, owner: Instance) -> None:
 
 def replaced(run: Run, owner: Instance, changed: Value) -> Instance:
     """A copy of an object in which some attributes have other values; of what nobody sees, each may have another."""
-    made = Instance(owner.klass, dict(owner.attributes), owner.text)
+    made = Instance(owner.klass, dict(owner.attributes), owner.text, items=dict(owner.items))
     if not isinstance(changed, dict) or isinstance(changed, Incomplete):
         may_all_be_set(run, made)
     made.attributes.update(changed if isinstance(changed, dict) else {})

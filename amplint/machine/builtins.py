@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from amplint.domains import ranks, schedule_meanings, scheduler_units, units
 from amplint.flow import program as ir
@@ -119,8 +119,7 @@ def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     bound = args[0] if len(args) == 1 else args[1]
     if stop is not None and first is not None:
         length = max(0, -(-(int(stop) - start) // stride))
-        every = len(args) == 1 and isinstance(bound, Count)
-        length = Count(length, bound.tags) if every else length
+        length = Count(length, bound.tags) if len(args) == 1 and isinstance(bound, Count) else length
         return Stream(lambda index: start + index * stride, length=length, bound=_bound(bound))
     if _IN_A_SAMPLE(text_of(bound)):
         return Stream(lambda index: Symbol(f"{text_of(bound)}[{index}]", Origin.DATA))
@@ -218,19 +217,19 @@ def _int(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
 
 def _round(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = _number(run, args, keywords, at)
-    exact = isinstance(value, (float, Fraction)) and len(args) == 1
-    return round(value) if exact and value == value and abs(value) != float("inf") else value
+    exact = isinstance(value, Fraction) or (isinstance(value, float) and math.isfinite(value))
+    return round(value) if isinstance(value, (float, Fraction)) and exact and len(args) == 1 else value
 
 
-def _extreme(choose: Callable[[Any], Any]) -> Callable[..., Value]:
+def _extreme(choose: Callable[[list[int | Fraction]], int | Fraction]) -> Callable[..., Value]:
     def extreme(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         values = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         total = next((value for value in values if isinstance(value, Loss) and value.summed), None)
         if total is not None:
             return total  # `max(mask.sum(), 1)`
         window = next((value for value in values if known_numbers.window_of(run, value) is not None), None)
-        numbers = [known_numbers.number(run, value) for value in values]
-        if numbers and all(found is not None for found in numbers):
+        numbers = [found for value in values if (found := known_numbers.number(run, value)) is not None]
+        if numbers and len(numbers) == len(values):
             chosen = choose(numbers)
             return window if window is not None and known_numbers.number(run, window) == chosen else chosen
         if window is not None:
@@ -318,10 +317,9 @@ def _iter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 def _next(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = args[0]
-    if isinstance(value, Stream):
-        run.handed_out.setdefault(id(value), (value, 0))
-    if id(value) not in run.handed_out:
+    if not isinstance(value, Stream):
         return run.stream_of(value).item(run.tick)
+    run.handed_out.setdefault(id(value), (value, 0))
     stream, taken = run.handed_out[id(value)]
     run.handed_out[id(value)] = stream, taken + 1
     if stream.length is None or taken < stream.length or not (args[1:] or run.takes == len(run.stack)):

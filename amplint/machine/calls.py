@@ -71,15 +71,17 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if func is None:  # it cannot be, so another method has set it
         func = Symbol(spelled(node.func))
     args = [run.evaluate(scope, arg) for arg in node.args]
-    keywords = {name: run.evaluate(scope, value) for name, value in node.keywords}
+    keywords: Keywords = {name: run.evaluate(scope, value) for name, value in node.keywords}
     rest = [run.evaluate(scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]
     for place, value in reversed(list(zip(node.starred, rest, strict=True))):
         before = sum(arg.at < place.at for arg in node.args)
         args[before:before] = value if isinstance(value, (list, tuple)) else []
         keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
-        known = isinstance(func, Class) and libraries.defines(func)
-        keywords = libraries.unknown_arguments(func, keywords) if known else _open(keywords, node, rest)
+        if isinstance(func, Class) and libraries.defines(func):
+            keywords = libraries.unknown_arguments(func, keywords)
+        else:
+            keywords = _open(keywords, node, rest)
     owner = node.func.owner if isinstance(node.func, ir.Attr) else None
     if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN):
         hidden.called(run, run.evaluate(scope, owner), func, node.at)
@@ -93,7 +95,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
 
 
-def _open(keywords: Keywords, node: ir.Call, rest: list[Value]) -> Incomplete:
+def _open(keywords: Keywords, node: ir.Call, rest: list[Value]) -> Incomplete[str]:
     """The named arguments of a call into which something was unpacked that is not known."""
     found = Incomplete(keywords)
     found.by_name = any(not _are_whole(value) for value in rest[len(rest) - node.named :])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import NoReturn
 
 from amplint.domains import scheduler_units
 from amplint.flow import program as ir
@@ -50,7 +50,7 @@ _BUILTINS = frozenset(
 
 def evaluate(run: Run, scope: Scope, node: ir.Expr) -> Value:
     """The value of an expression."""
-    return _EVALUATORS[type(node)](run, scope, node)
+    return _EVALUATORS[type(node)](run, scope, node)  # type: ignore[arg-type]  # each is of its own kind of node
 
 
 def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
@@ -113,13 +113,12 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
         if returned is not None:
             return returned
     found = element(owner, text_of(index))
-    counts = (
-        run.in_batches and type(owner) is Symbol and isinstance(index, int) and not isinstance(node.index, ir.Const)
-    )
-    return with_changes(found, origin=Origin.OPAQUE) if counts and found.origin is Origin.RUN else found
+    counts = run.in_batches and type(owner) is Symbol and found.origin is Origin.RUN
+    counts = counts and isinstance(index, int) and not isinstance(node.index, ir.Const)
+    return with_changes(found, origin=Origin.OPAQUE) if counts else found
 
 
-def element(owner: Value, index: str) -> Value:
+def element(owner: Value, index: str) -> Symbol:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
         text = f"{owner.text}[{index}]"
@@ -282,7 +281,7 @@ def _yield(run: Run, scope: Scope, node: ir.Yield) -> Value:
     return Symbol("sent", Origin.OPAQUE)
 
 
-_EVALUATORS: dict[type, Callable[[Run, Scope, Any], Value]] = {
+_EVALUATORS: dict[type, Callable[[Run, Scope, NoReturn], Value]] = {
     ir.Const: lambda run, scope, node: run.model.sized(node.value) if type(node.value) is int else node.value,
     ir.Text: lambda run, scope, node: Symbol(node.text[:60], Origin.OPAQUE),
     ir.Name: _name,

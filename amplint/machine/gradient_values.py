@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from amplint.flow import program as ir
 from amplint.machine import step_methods
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers
-from amplint.state.run import Run
+from amplint.state.run import Run, Told
 from amplint.state.values import Flow, Loss, Optimizer, Origin, Scaler, Stream, Symbol, Value, text_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def made(run: Run, loss: Value, sources: Value) -> Value:
@@ -28,16 +32,24 @@ def made(run: Run, loss: Value, sources: Value) -> Value:
     return [one for _ in sources] if isinstance(sources, (list, tuple)) else Stream(lambda index: one)
 
 
-def after(run: Run, value: Value, kind: Kind, at: ir.Span, scaler: Scaler | None = None, **rest: Value) -> Value:
+def after(
+    run: Run,
+    value: Value,
+    kind: Kind,
+    at: ir.Span,
+    scaler: Scaler | None = None,
+    weight: Fraction | None = None,
+    **rest: Unpack[Told],
+) -> Value:
     """Gradients, one or many, after something was done to them; what else it is, is left as it is."""
     if isinstance(value, (list, tuple)):
-        return [after(run, one, kind, at, scaler, **rest) for one in value]
+        return [after(run, one, kind, at, scaler, weight, **rest) for one in value]
     if isinstance(value, Stream):
-        first = after(run, value.item(0), kind, at, scaler, **rest)
+        first = after(run, value.item(0), kind, at, scaler, weight, **rest)
         return Stream(lambda index: first, value.length)
     if not isinstance(value, Flow):
         return value
-    run.emit(kind, at, None, scaler, **rest)
+    run.emit(kind, at, None, scaler, weight=weight, **rest)
     return Flow((*value.history, run.events.pop()))
 
 
@@ -63,13 +75,13 @@ def _times(run: Run, gradient: Flow, op: str, factor: Value, at: ir.Span) -> Val
 def before(run: Run, value: Value, optimizer: Optimizer, variables: Value) -> str:
     """Whether gradients that are handed to an optimizer for some variables were handed to it before: `"for the same"`,
     `"for others"`, so that this is another part of the same update, or `"never"`. They are from now on."""
-    found, place = next(_flows(value), None), ("handed", optimizer.key)
+    found = next(_flows(value), None)
     if found is None:
         return "never"
-    origin, known = run.objects.get(place, (None, frozenset()))
+    origin, known = run.handed_gradients.get(optimizer.key, (None, frozenset()))
     known = known if origin is found.history[0] else frozenset()
     told = frozenset((*_targets(variables), *_targets(value)))
-    run.objects[place] = found.history[0], known | {told}
+    run.handed_gradients[optimizer.key] = found.history[0], known | {told}
     return "for the same" if told in known else "for others" if known else "never"
 
 
@@ -91,9 +103,9 @@ def applied(run: Run, value: Value, optimizer: Optimizer, share: int | Fraction,
     if not found or len({flow.history for flow in found}) > 1:
         run.emit(Kind.OPAQUE, at, optimizer)
         return "not known"
-    history, last = found[0].history, ("applied", optimizer.key)
-    if run.objects.get(last) is not history[0]:
-        run.objects[last] = history[0]
+    history = found[0].history
+    if run.applied_gradients.get(optimizer.key) is not history[0]:
+        run.applied_gradients[optimizer.key] = history[0]
         if begins:
             run.emit(Kind.ZERO_GRAD, at, optimizer)
         run.events += [_of(optimizer, event, share) for event in history]

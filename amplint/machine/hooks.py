@@ -33,18 +33,21 @@ def registered(run: Run, name: str, args: list[Value]) -> None:
         run.hooked = True
         return
     known = isinstance(hook, (Function, Method))
-    run.hooked = run.hooked or (_returns(hook) if known else name in OF_BACKWARDS and not _only_looks(hook))
+    run.hooked = run.hooked or _may_change(hook, name in OF_BACKWARDS)
     if hidden.acts_later(hook) if known or isinstance(hook, Partial) else hides(last_part(text_of(hook))):
         run.hooks.add("forward" if name in OF_FORWARDS else "backward")
 
 
-def _only_looks(hook: Value) -> bool:
-    return only_reads(last_part(text_of(hook)))
+def _may_change(hook: Value, of_backward: bool) -> bool:
+    """Whether a hook may return another gradient or output: what is not seen may, but for what only looks."""
+    if isinstance(hook, (Function, Method)):
+        return _returns(hook.function if isinstance(hook, Method) else hook)
+    return of_backward and not only_reads(last_part(text_of(hook)))
 
 
-def _returns(hook: Value) -> bool:
+def _returns(hook: Function) -> bool:
     """Whether a function of the program returns something, as far as it shows."""
-    node = (hook.function if isinstance(hook, Method) else hook).node
+    node = hook.node
     if isinstance(node, ir.Function):
         return not node.silent
     called = getattr(getattr(node.body, "func", None), "name", "")

@@ -31,6 +31,22 @@ from amplint.state.values import (
 )
 
 
+def _text(value: Value) -> str:
+    """An argument of which the programs of libraries write the text out."""
+    assert isinstance(value, str)
+    return value
+
+
+def _optimizer(value: Value) -> Optimizer:
+    """An argument that the programs of libraries have made an optimizer by `played`."""
+    assert isinstance(value, Optimizer)
+    return value
+
+
+def _scaler(value: Value) -> Scaler | None:
+    return value if isinstance(value, Scaler) else None
+
+
 def _known(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`known(value)`: whether a value is a plain one of Python's."""
     return args[0] is None or isinstance(args[0], (bool, int, float, str))
@@ -52,7 +68,7 @@ def _role(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 def _played(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`played(value, role)`: the torch object that a value stands for."""
-    return roles.play(run, args[0], args[1])
+    return roles.play(run, args[0], _text(args[1]))
 
 
 def _keep(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -76,7 +92,7 @@ def _handed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 def _opaque(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`opaque()`: what the framework does here is not told; `opaque("who")`: it is left to another one."""
-    run.emit(Kind.OPAQUE, at, detail={"left to": args[0]} if args else {})
+    run.emit(Kind.OPAQUE, at, detail={"left to": _text(args[0])} if args else {})
     return None
 
 
@@ -87,7 +103,7 @@ def _ask(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     another call: `ask(optimizer, again="what", by="which")`.
     """
     if keywords.get("window") != 1:
-        run.emit(Kind.ASKED, at, args[0], detail={name: _said(value) for name, value in keywords.items()})
+        run.emit(Kind.ASKED, at, _optimizer(args[0]), detail={name: _said(value) for name, value in keywords.items()})
     if keywords.get("window", 1) != 1:
         run.model.learn_no_tail()
     return None
@@ -121,15 +137,16 @@ def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 def _owes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`owes(optimizer)`: the framework steps it when the program asks for it, and never by itself."""
-    if run.owes is None and args[0].algorithm is None:
-        run.emit(Kind.CREATE, at, args[0])  # nobody has seen it made
+    optimizer = _optimizer(args[0])
+    if run.owes is None and optimizer.algorithm is None:
+        run.emit(Kind.CREATE, at, optimizer)  # nobody has seen it made
     run.owes = run.owes is not False
     return None
 
 
 def _open_scale(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`open_scale(1)`, `open_scale(-1)`: from here to there the gradients carry a scale that is taken out then."""
-    if args[0] > 0:
+    if args[0] == 1:
         run.open_scales.append(_library(run))
     else:
         run.open_scales.pop()
@@ -163,20 +180,21 @@ def _clipped(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 def _unscaled(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`unscaled(gradients, scaler)`: gradients that are values, without the scale of a scaler."""
-    return gradient_values.after(run, args[0], Kind.UNSCALE, at, args[1])
+    return gradient_values.after(run, args[0], Kind.UNSCALE, at, _scaler(args[1]))
 
 
 def _applied(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`applied(gradients, optimizer)`: gradients that are values are handed to an optimizer: `"unscaled"`, `"as they
     are"`, or `"not known"`. `window=n`: the optimizer divides by that; `begins=False`: it has others already."""
     share = known_numbers.number(run, keywords.get("window", 1)) or 1
-    return gradient_values.applied(run, args[0], args[1], share, truths.truth(run, keywords.get("begins", True)), at)
+    begins = truths.truth(run, keywords.get("begins", True))
+    return gradient_values.applied(run, args[0], _optimizer(args[1]), share, begins, at)
 
 
 def _handed_before(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`handed_before(gradients, optimizer, variables)`: whether an optimizer had the same gradients before, and for
     which variables: `"never"`, `"for the same"`, `"for others"`."""
-    return gradient_values.before(run, args[0], args[1], args[2])
+    return gradient_values.before(run, args[0], _optimizer(args[1]), args[2])
 
 
 def _first_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -186,7 +204,7 @@ def _first_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`fresh(name)`: a name that nothing else in this run has."""
-    return run.name(args[0])
+    return run.name(_text(args[0]))
 
 
 def _due(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -210,18 +228,20 @@ def _twin(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 def _unknown(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`unknown(text)`: something set before the loop of which only this text is known."""
-    return Symbol(args[0])
+    return Symbol(_text(args[0]))
 
 
 def _perhaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`perhaps(text)`: a condition that is settled where nobody can see it: what is found must hold either way."""
-    return Symbol(args[0], Origin.OPAQUE)
+    return Symbol(_text(args[0]), Origin.OPAQUE)
 
 
 def _doubted(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`doubted(object, text)`: an object that is there under a condition which is settled where nobody can see it."""
-    args[0].doubted = args[1]
-    return args[0]
+    made = args[0]
+    assert isinstance(made, Instance)
+    made.doubted = _text(args[1])
+    return made
 
 
 def _entry(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -238,6 +258,8 @@ def _whole(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
 def _entry_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`entry_of(arguments, names)`: the first of some keyword arguments that was given; None if none was."""
     given, names = args
+    assert isinstance(given, dict)
+    assert isinstance(names, (list, tuple))
     return next((given[name] for name in names if name in given), None)
 
 
@@ -253,13 +275,15 @@ def _acts(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 def _among(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`among(role, args, kwargs)`: the first argument that plays a role; None if none does."""
     role, given, named = args
+    assert isinstance(given, (list, tuple))
+    assert isinstance(named, dict)
     found = (one for one in (*given, *named.values()) if _role(run, [one], {}, at) == role)
     return next((_played(run, [one, role], {}, at) for one in found), None)
 
 
 def _decided(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`decided(word)`: whether the user's program has asked about something called so, and it is so in this run."""
-    return any(choice.value and args[0] in choice.key.lower() for choice in run.decisions.values())
+    return any(choice.value and _text(args[0]) in choice.key.lower() for choice in run.decisions.values())
 
 
 def _configured(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -289,7 +313,7 @@ def _parameters_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span)
 
 def _shared(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`shared(name, value)`: the first value that this name was given in the run."""
-    return run.objects.setdefault(("shared", args[0]), args[1])
+    return run.objects.setdefault(("shared", _text(args[0])), args[1])
 
 
 def _called(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -28,17 +28,19 @@ def adopt(run: Run, symbol: Symbol) -> Instance | None:
     """The object that everybody calls so, of which nothing else is known; None if there is none."""
     for library in run.program.libraries:
         if symbol.name in library.adopts and not run.in_library:
-            key = ("adopted", text_of(symbol))
-            if key not in run.objects:
+            text = text_of(symbol)
+            if text not in run.adopted:
                 klass = _scope(run, library).names[library.adopts[symbol.name]]
-                run.objects[key] = _of_unknown(run, klass, text_of(symbol))
-            return run.objects[key]  # type: ignore[no-any-return]
+                assert isinstance(klass, Class)
+                run.adopted[text] = _of_unknown(run, klass, text)
+            return run.adopted[text]
     return None
 
 
-def _of_unknown(run: Run, klass: Class, text: str) -> Value:
+def _of_unknown(run: Run, klass: Class, text: str) -> Instance:
     """An object of which it is not known how it was made."""
     made = run.instantiate(klass, [], unknown_arguments(klass, {}, f"{text}."), ir.NOWHERE)
+    assert isinstance(made, Instance)
     made.text = text
     return made
 

@@ -57,7 +57,7 @@ def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords
 def _default(text: str, value: Value) -> Value:
     """A default of a configuration is there to be changed, but for how many: an object that is given no other has as
     many."""
-    return value if type(value) in (int, Length) and value > 1 else Symbol(text)
+    return value if isinstance(value, int) and type(value) in (int, Length) and value > 1 else Symbol(text)
 
 
 def _is_number(klass: Class) -> bool:

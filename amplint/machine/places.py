@@ -53,8 +53,8 @@ def put(run: Run, owner: Value, key: Value, value: Value) -> None:
         kept[_ANY] = unknown(f"{text}{_ANY}")
         return
     _forget(run, f"{text}{name}")
-    changes = run.in_batches and isinstance(value, Symbol) and value.origin is not Origin.RUN
-    changes = changes and not (value.forward or value.reach)
+    changes = isinstance(value, Symbol) and run.in_batches and value.origin is not Origin.RUN
+    changes = changes and not (isinstance(value, Symbol) and (value.forward or value.reach))
     if _is_kept(owner, value) or name[1:] in run.program.counted or _begins_at_a_window(run, name, value):
         kept[name] = value
     elif name in kept or changes:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain
-from typing import Any
 
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
@@ -109,7 +108,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return precision.autocast(run, name, args, keywords)
     if name in norms.FUNCTIONS and args:
         norms.of_gradients(run, args[0], at)
-    if args and is_gradient(args[0]) and ranks.collects(Public(name)):
+    if args and isinstance(args[0], Gradient) and ranks.collects(Public(name)):
         step_methods.reduce_gradient(run, args[0], at)
     in_place = name.startswith("torch.") and name.endswith("_")
     if in_place and args and (gradient := norms.one_of(args[0])) is not None:
@@ -317,11 +316,13 @@ def _switched(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 def _replaced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """A copy of an object with other values; of what is not seen, something new."""
-    known = bool(args) and isinstance(args[0], Instance)
-    return attributes.replaced(run, args[0], keywords) if known else Symbol("replaced(...)", Origin.OPAQUE)
+    owner = args[0] if args else None
+    if isinstance(owner, Instance):
+        return attributes.replaced(run, owner, keywords)
+    return Symbol("replaced(...)", Origin.OPAQUE)
 
 
-_SPECIAL: dict[str, Any] = {
+_SPECIAL: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     "torch.mean": _mean,
     "torch.sum": _sum,
     "torch.autograd.backward": _backward,
@@ -350,11 +351,12 @@ _SPECIAL: dict[str, Any] = {
 def _gathered(run: Run, args: list[Value], keywords: Keywords) -> Value:
     """What a queue holds: what it is made of, where that is known."""
     longest = args[1] if len(args) > 1 else keywords.get("maxlen")
-    if args and not isinstance(args[0], (list, tuple)):
+    held = args[0] if args else ()
+    if not isinstance(held, (list, tuple)):
         return Symbol("deque(...)", Origin.OPAQUE)
     if longest is not None:
-        return Latest(args[0] if args else (), known_numbers.number(run, longest))
-    return list(args[0]) if args else Gathered()
+        return Latest(held, known_numbers.number(run, longest))
+    return list(held) if args else Gathered()
 
 
 def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:

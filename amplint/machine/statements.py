@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import NoReturn
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import COLLECTIVES
@@ -58,7 +58,7 @@ def execute(run: Run, scope: Scope, body: tuple[ir.Stmt, ...]) -> Signal:
     depth = len(run.branches)
     for node in body:
         run.count()
-        signal = _EXECUTORS[type(node)](run, scope, node)
+        signal = _EXECUTORS[type(node)](run, scope, node)  # type: ignore[arg-type]  # each is of its own kind of node
         if signal is not None:
             break
         if type(node) is ir.If and (_leaves(node.body) or _leaves(node.orelse)):
@@ -108,8 +108,9 @@ def _forget(run: Run, target: ir.Expr) -> None:
 
 def _as_loss(run: Run, value: Value, name: str) -> Value:
     """What is bound to a name that is back-propagated is a loss, whatever function returned it."""
-    unread = isinstance(value, Symbol) and not (value.forward or value.governed or value.origin is Origin.RUN)
-    if name not in run.program.losses or not unread or value.tags & _NO_LOSS or _is_handed_in(value):
+    if name not in run.program.losses or not isinstance(value, Symbol) or value.tags & _NO_LOSS:
+        return value
+    if value.forward or value.governed or value.origin is Origin.RUN or _is_handed_in(value):
         return value
     return Loss(None, raw=True, trail=Trail(reach=value.reach, perhaps=loss_scales.scaled(run, value)))
 
@@ -117,9 +118,9 @@ def _as_loss(run: Run, value: Value, name: str) -> Value:
 _NO_LOSS = tensors.NUMBER_TAG | tensors.ELEMENTS
 
 
-def _is_handed_in(value: Value) -> bool:
+def _is_handed_in(value: Symbol) -> bool:
     """Whether a value is an element of what nothing in the run has made."""
-    return isinstance(value, Symbol) and value.text.endswith("[*]") and "(" not in value.text
+    return value.text.endswith("[*]") and "(" not in value.text
 
 
 def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:
@@ -141,8 +142,10 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
         owner[:] = [mappings.put(owner, one) for one in value]
     elif isinstance(owner, list) and isinstance(index, int) and -len(owner) <= index < len(owner):
         owner[index] = mappings.put(owner, value)
-    elif held is not None or isinstance(owner, list):
-        mappings.lose(owner if held is None else held)
+    elif held is not None:
+        mappings.lose(held)
+    elif isinstance(owner, list):
+        mappings.lose(owner)
     elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):
         assign(run, scope, target.owner, with_changes(owner, item=lambda index: value))  # one stands for all of them
     else:
@@ -172,9 +175,8 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
         step_methods.change_gradient(run, gradient, node.op, value, node.at)
         return None
     before = arithmetic.as_symbol(evaluate(run, scope, node.target))
-    counts_down = (
-        node.op == "-" and known_numbers.window_of(run, before) is not None and before.text != spelled(node.target)
-    )
+    window = known_numbers.window_of(run, before)
+    counts_down = node.op == "-" and window is not None and window.name != spelled(node.target)
     if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not counts_down:
         before = arithmetic.running(run, before)
     operation = ir.Binary(node.at, node.op, node.target, node.value)
@@ -379,7 +381,7 @@ def _return(run: Run, scope: Scope, node: ir.Return) -> Signal:
     return Returned(evaluate(run, scope, node.value) if node.value is not None else None)
 
 
-_EXECUTORS: dict[type, Callable[[Run, Scope, Any], Signal]] = {
+_EXECUTORS: dict[type, Callable[[Run, Scope, NoReturn], Signal]] = {
     ir.Assign: _assign,
     ir.Augment: _augment,
     ir.Do: _do,

@@ -172,7 +172,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     if name == "load_state_dict":
         owner.maker = ()  # its state does not begin where it was made
     handed = args[0] if args else keywords.get("optimizer")
-    optimizer = roles.play(run, handed, "optimizer") if isinstance(handed, Symbol) else parameter_owners.inside(handed)
+    optimizer = roles.optimizer(run, handed) if isinstance(handed, Symbol) else parameter_owners.inside(handed)
     if optimizer is None and name in ("step", "unscale_"):
         run.emit(Kind.OPAQUE, at)  # nobody knows whose gradients
     elif not enabled(run, owner):

@@ -32,5 +32,6 @@ def _counts(run: Run, value: Condition) -> bool:
 
 def _counted(run: Run, value: Value) -> Value:
     """What is compared with a window's length, of an object that is not seen: it counts, though nobody sees how."""
-    kept = type(value) is Symbol and value.origin is Origin.RUN and "." in value.text and not value.tags & SET
-    return places.unknown(value.text) if kept and known_numbers.window_of(run, value) is None else value
+    if type(value) is not Symbol or value.origin is not Origin.RUN or "." not in value.text or value.tags & SET:
+        return value
+    return places.unknown(value.text) if known_numbers.window_of(run, value) is None else value

@@ -98,7 +98,7 @@ def call(
         if found is not None:
             return found
     elif owner and _hidden_from_us(method) and roles.role_of(run, Symbol(owner, func.origin)) == "optimizer":
-        run.emit(Kind.OPAQUE, at, roles.play(run, Symbol(owner, func.origin, governed=func.governed), "optimizer"))
+        run.emit(Kind.OPAQUE, at, roles.optimizer(run, Symbol(owner, func.origin, governed=func.governed)))
     if not quiet and not _clips_numbers(run, func, args):
         unseen.hand_over(run, func, args, keywords, at)
     return _plain(run, func, args, keywords, at)
@@ -144,7 +144,7 @@ def _method(
     role = roles.role_of(run, symbol)
     named = roles.is_scheduler_name(_maker(owner) or symbol.name)
     if named and (method == "step_update" or (method == "step" and role is None)):
-        run.emit(Kind.SCHEDULER_TOLD, at, scheduler=roles.play(run, symbol, "scheduler"))  # too little is known of it
+        run.emit(Kind.SCHEDULER_TOLD, at, scheduler=roles.scheduler(run, symbol))  # too little is known of it
         return Symbol("None")
     handed = roles.played_by(run, args[0]) if method == "step" and args else None
     if role is None and (handed == "optimizer" or (method == "update" and ("scaler", symbol.text) in run.objects)):

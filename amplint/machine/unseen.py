@@ -84,7 +84,7 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     if not (reads or run.in_batches or _leaves_methods(func.text, [*args, *keywords.values()])):
         _remake(run, handed)
     for optimizer in optimizers if not reads else ():
-        run.emit(Kind.OPAQUE, at, roles.play(run, optimizer, "optimizer"))
+        run.emit(Kind.OPAQUE, at, roles.optimizer(run, optimizer))
     if optimizers and not reads:
         return
     if scalers and not reads:

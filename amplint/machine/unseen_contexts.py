@@ -6,7 +6,7 @@ ends. What is called like a region, a profiler or a timer does nothing of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
@@ -43,7 +43,7 @@ def acts(run: Run, scope: Scope, node: ir.Expr, context: Value) -> bool:
     return roles.role_of(run, context) in _PARTS or (not _is_quiet(context.name) and _is_said(context.name))
 
 
-def _is_one(context: Value) -> bool:
+def _is_one(context: Value) -> TypeGuard[Symbol]:
     return type(context) is Symbol and not context.governed and not precision.is_neutral(context.text)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
 from amplint.domains import precision, ranks
 from amplint.flow import program as ir
@@ -20,6 +20,8 @@ from amplint.state.run import Run
 from amplint.state.scopes import Scope
 from amplint.state.signals import Signal
 from amplint.state.values import Function, Instance, Method, Value
+
+Element = TypeVar("Element")
 
 
 def enter(run: Run, scope: Scope, node: ir.With) -> Signal:
@@ -66,16 +68,23 @@ def _depths(run: Run) -> tuple[int, int, int]:
 def _put_aside(run: Run, block: Block) -> Iterator[None]:
     """While it is open, the code around a block runs, and not the generator that lets it run."""
     here, run.here = run.here, block.here
-    lists: tuple[list[Any], ...] = (run.stack, run.gates, run.yielded)
-    held = [one[depth:] for one, depth in zip(lists, block.around, strict=True)]
-    for one, depth in zip(lists, block.around, strict=True):
-        del one[depth:]
+    calls, gates, blocks = block.around
+    with _without(run.stack, calls), _without(run.gates, gates), _without(run.yielded, blocks):
+        try:
+            yield
+        finally:
+            run.here = here
+
+
+@contextmanager
+def _without(every: list[Element], depth: int) -> Iterator[None]:
+    """While it is open, a list holds no more than it did at a depth."""
+    held = every[depth:]
+    del every[depth:]
     try:
         yield
     finally:
-        run.here = here
-        for one, depth, rest in zip(lists, block.around, held, strict=True):
-            one[depth:] = rest
+        every[depth:] = held
 
 
 def _with(run: Run, scope: Scope, node: ir.With, context: Value) -> Signal:

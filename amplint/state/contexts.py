@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from amplint.flow import program as ir
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
-from amplint.state.values import Incomplete, Value
+from amplint.state.values import Incomplete, Keywords, Value
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Partial:
     whole: bool = True
     """Whether no others were given that are not known."""
 
-    def given(self, more: dict[str, Value]) -> dict[str, Value]:
+    def given(self, more: Keywords) -> Keywords:
         """All keyword arguments of a call that gives some more."""
-        every = {**dict(self.keywords), **more}
+        every: Keywords = {**dict(self.keywords), **more}
         return every if self.whole and not isinstance(more, Incomplete) else Incomplete(every)
 
 

@@ -39,7 +39,7 @@ def counted(model: Model, value: Value, name: str) -> Value:
     Raises Again for the first window of its length that is too long to be played as it is.
     """
     long = isinstance(value, Length) and value.name.isdecimal()
-    if not (type(value) is int or long) or value < 2:
+    if not isinstance(value, int) or not (type(value) is int or long) or value < 2:
         return value
     if names_window(name):
         if value > LONGEST:

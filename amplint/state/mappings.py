@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from amplint.state.records import Latest
-from amplint.state.values import NUMBER, SET, Class, Gathered, Instance, Origin, Symbol, Value, last_part, text_of
+from amplint.state.values import NUMBER, SET, Class, Instance, Origin, Symbol, Value, last_part, text_of
 
 METHODS = frozenset({"items", "keys", "values", "get", "pop", "update"})
 _MAPPINGS = frozenset({"dict", "defaultdict", "Counter", "OrderedDict", "UserDict"})
 _COUNTING = frozenset({"defaultdict", "Counter"})
 _MOST = 256
 """How many values of a list are looked at, so that a list that only grows does not cost the run its time."""
-_KEPT = "[]"
-"""The attribute that holds what an object like a dict holds: no name of Python's."""
 
 
 def items(owner: Value) -> dict[Value, Value] | None:
     """What an object like a dict holds, to be read and changed; None for any other value."""
-    if not isinstance(owner, Instance) or _KEPT in owner.attributes or not _base(owner.klass):
-        return owner.attributes.get(_KEPT) if isinstance(owner, Instance) else None
-    found: dict[Value, Value] = {}
-    owner.attributes[_KEPT] = found
-    return found
+    return owner.items if isinstance(owner, Instance) and _base(owner.klass) else None
 
 
 def at_first(owner: Instance) -> int | None:
@@ -48,9 +42,11 @@ def is_key(value: Value) -> bool:
 
 def lose(owner: list[Value] | dict[Value, Value]) -> None:
     """Takes the numbers in a container for unknown: it was given something that may stand in the place of any."""
-    for key, value in list(owner.items() if isinstance(owner, dict) else enumerate(owner)):
-        if isinstance(value, NUMBER):
-            owner[key] = Symbol("list", Origin.OPAQUE, tags=SET)
+    unknown = Symbol("list", Origin.OPAQUE, tags=SET)
+    if isinstance(owner, dict):
+        owner.update({key: unknown for key, value in owner.items() if isinstance(value, NUMBER)})
+    else:
+        owner[:] = [unknown if isinstance(value, NUMBER) else value for value in owner]
 
 
 def overwrite(owner: dict[Value, Value], again: bool = False) -> None:
@@ -71,7 +67,7 @@ def update(owner: dict[Value, Value], keywords: dict[str, Value], unknown: bool,
 def handed_over(values: Iterable[Value]) -> None:
     """Takes the numbers in containers for unknown: code that is not followed may have changed them."""
     for value in values:
-        if isinstance(value, dict) or type(value) in (list, Gathered, Latest):
+        if isinstance(value, (dict, list)):
             lose(value)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from amplint.protocol.values import with_changes
 from amplint.state import counting
 from amplint.state.run import Run
@@ -12,7 +14,7 @@ _OWN_SCHEDULER = says(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
 """A scheduler of a class that is not torch's: nobody knows what its `step()` counts from."""
 
 
-def is_made(value: Value) -> bool:
+def is_made(value: Value) -> TypeGuard[Symbol]:
     """Whether a value is what a call returned: another object each time."""
     return isinstance(value, Symbol) and value.text.endswith(")") and not value.offset
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from fractions import Fraction
 
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATIONS: dict[str, Callable[[int | Fraction, int | Fraction], int | Fraction | float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -18,7 +18,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<<": operator.lshift,
     ">>": operator.rshift,
 }
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+COMPARISONS: dict[str, Callable[[int | Fraction, int | Fraction], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,

@@ -14,11 +14,19 @@ REPLACE = frozenset({"_replace", "model_copy"})
 
 def named_tuple(args: list[Value]) -> Value:
     """The class that `namedtuple("State", "k n")` makes, or `namedtuple("State", ["k", "n"])`."""
-    names = args[1].replace(",", " ").split() if len(args) > 1 and isinstance(args[1], str) else args[1:2]
-    names = list(names[0]) if names and isinstance(names[0], (list, tuple)) else names
-    if not args or not names or not all(isinstance(name, str) for name in (args[0], *names)):
+    name, fields = args[0] if args else None, _names(args[1]) if len(args) > 1 else ()
+    if not isinstance(name, str) or not fields:
         return Symbol("namedtuple(...)")
-    return Class(ir.Class(ir.NOWHERE, args[0], (), ()), Scope(), fields=tuple(names))
+    return Class(ir.Class(ir.NOWHERE, name, (), ()), Scope(), fields=fields)
+
+
+def _names(written: Value) -> tuple[str, ...]:
+    """The names of fields, in one text or one by one; none where one of them is not known."""
+    if isinstance(written, str):
+        return tuple(written.replace(",", " ").split())
+    every = written if isinstance(written, (list, tuple)) else ()
+    names = tuple(name for name in every if isinstance(name, str))
+    return names if len(names) == len(every) else ()
 
 
 def changes(method: str, keywords: Keywords) -> Value:

@@ -69,10 +69,22 @@ def play(run: Run, value: Value, role: str) -> Value:
     if key not in run.objects and role == "optimizer" and (held := _held(run, key[1])) is not None:
         run.objects[key] = held
     if key not in run.objects:
-        run.objects[key] = _made(run, role, value)
-        if role == "optimizer":
-            run.optimizers[run.objects[key].key] = run.objects[key]
+        run.objects[key] = made = _made(run, role, value)
+        if isinstance(made, Optimizer):
+            run.optimizers[made.key] = made
     return run.objects[key]
+
+
+def optimizer(run: Run, value: Value) -> Optimizer | None:
+    """The optimizer that a value is, or that a symbol stands for."""
+    played = play(run, value, "optimizer")
+    return played if isinstance(played, Optimizer) else None
+
+
+def scheduler(run: Run, value: Value) -> Scheduler | None:
+    """The scheduler that a value is, or that a symbol stands for."""
+    played = play(run, value, "scheduler")
+    return played if isinstance(played, Scheduler) else None
 
 
 def is_remade(run: Run, value: Value) -> bool:
@@ -90,7 +102,7 @@ def _held(run: Run, text: str) -> Value:
     return outer if outer is not None else run.objects.get(("optimizer", text + _INSIDE))
 
 
-def _made(run: Run, role: str, symbol: Symbol) -> Value:
+def _made(run: Run, role: str, symbol: Symbol) -> Optimizer | Scaler | Scheduler:
     key = run.name(symbol.text) if role == "optimizer" and symbol.text in run.optimizers else symbol.text
     if symbol.given is not None and is_remade(run, symbol.given):
         run.remade.add(key)
@@ -102,9 +114,8 @@ def _made(run: Run, role: str, symbol: Symbol) -> Value:
     if role == "scaler":
         return Scaler(symbol.text)
     unread = UNREAD in run.program.usage.get(symbol.name, ())
-    drives = play(run, symbol.given, "optimizer")
     said = {"unread": "yes"} if unread else {}
-    return Scheduler(symbol.text, drives if isinstance(drives, Optimizer) else None, said=said)
+    return Scheduler(symbol.text, optimizer(run, symbol.given), said=said)
 
 
 def role_of(run: Run, symbol: Symbol) -> str | None:
@@ -152,9 +163,11 @@ def of_a_part(run: Run, value: Value) -> Value:
     """The optimizer, scaler or scheduler of which a value is a method, None if there is none."""
     if isinstance(value, Bound):
         return value.owner if isinstance(value.owner, (Optimizer, Scaler, Scheduler)) else None
-    owner, _, _ = value.text.rpartition(".") if type(value) is Symbol else ("", "", "")
-    role = role_of(run, Symbol(owner, value.origin)) if owner else None
-    return play(run, Symbol(owner, value.origin), role) if role is not None else None
+    if type(value) is not Symbol or "." not in value.text:
+        return None
+    owner = Symbol(value.text.rpartition(".")[0], value.origin)
+    role = role_of(run, owner)
+    return play(run, owner, role) if role is not None else None
 
 
 def is_an_optimizer(run: Run, value: Value) -> bool:

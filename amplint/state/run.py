@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.precision import Precision
+from amplint.protocol.ranks import Sync, Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
@@ -22,6 +23,7 @@ from amplint.state.values import (
     Arguments,
     Class,
     Gated,
+    Instance,
     Keywords,
     Optimizer,
     Origin,
@@ -30,6 +32,9 @@ from amplint.state.values import (
     Stream,
     Value,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
@@ -47,6 +52,25 @@ class Cut(Exception):
 
 class NothingLeft(Exception):
     """An iterator of known length has handed out all that it has."""
+
+
+class Reduced(TypedDict, total=False):
+    """What a backward does on the other ranks."""
+
+    wrapper: Wrapper
+    sync: Sync
+
+
+class Told(Reduced, total=False):
+    """What some kinds of events say besides, as `Event` explains it."""
+
+    total: str | None
+    scaled: bool | None
+    factors: frozenset[str]
+    detail: dict[str, str]
+    forward: Precision
+    reach: frozenset[tuple[str, str]]
+    alone: bool
 
 
 @dataclass(frozen=True)
@@ -119,6 +143,9 @@ class Run:
     branches: list[tuple[tuple[Site, ...], int]] = field(default_factory=list)
     optimizers: dict[str, Optimizer] = field(default_factory=dict)
     objects: dict[tuple[str, str], Value] = field(default_factory=dict)
+    adopted: dict[str, Instance] = field(default_factory=dict)
+    handed_gradients: dict[str, tuple[Event, frozenset[frozenset[str]]]] = field(default_factory=dict)
+    applied_gradients: dict[str, Event] = field(default_factory=dict)
     annotated: dict[str, str] = field(default_factory=dict)
     annotations: dict[int, str | None] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
@@ -130,7 +157,7 @@ class Run:
     in_batches: int = 0
     sometimes: int = 0
     takes: int | None = None
-    handed_out: dict[int, tuple[Value, int]] = field(default_factory=dict)
+    handed_out: dict[int, tuple[Stream, int]] = field(default_factory=dict)
     picked: int = 0
     over_batches: int = 0
     yielded: list[Yielded] = field(default_factory=list)
@@ -332,13 +359,14 @@ class Run:
         scaler: Scaler | None = None,
         scheduler: Scheduler | None = None,
         weight: Fraction | None = None,
-        **rest: Any,
+        **rest: Unpack[Told],
     ) -> None:
         """Adds an event to the trace; of a governed optimizer, which is not ours to judge, that it stepped."""
         if optimizer is not None and optimizer.governed:
             if kind not in STEPS:
                 return
-            kind, rest = Kind.OPAQUE, {"detail": {"steps": "yes"}}
+            kind = Kind.OPAQUE
+            rest = {"detail": {"steps": "yes"}}
         if kind is Kind.ZERO_GRAD and self.program.restores:
             kind = Kind.OPAQUE  # what was put aside before comes back
         if details := self._details(kind, optimizer):

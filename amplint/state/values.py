@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 from amplint.flow import program as ir
 from amplint.protocol.events import Event, Site
@@ -17,7 +17,7 @@ from amplint.protocol.values import with_changes
 from amplint.state.counts import Length
 from amplint.state.scopes import Scope
 
-Value = Any
+Value: TypeAlias = object
 Arguments = list[Value]
 Keywords = dict[str, Value]
 
@@ -70,11 +70,14 @@ def last_part(text: str) -> str:
     return text.rpartition(".")[2].partition("[")[0] or text
 
 
+Key = TypeVar("Key")
+
+
 class Gathered(list[Value]):
     """A list that was empty at first: what is in it has been gathered one by one."""
 
 
-class Incomplete(dict[Value, Value]):
+class Incomplete(dict[Key, Value]):
     """A dict that may hold more than is known: something was unpacked into it, `by_name` or else by position."""
 
     by_name = True
@@ -296,7 +299,8 @@ class Class:
 class Instance:
     """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class.
 
-    `doubted`: the condition under which there is such an object; empty if there certainly is."""
+    `doubted`: the condition under which there is such an object; empty if there certainly is. `items`: what one like a
+    dict holds."""
 
     klass: Class
     attributes: dict[str, Value] = field(default_factory=dict)
@@ -305,6 +309,7 @@ class Instance:
     wrapper: Wrapper = Wrapper.NONE
     inherits: Scheduler | None = None
     doubted: str = ""
+    items: dict[Value, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
