@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from amplint.domains import parameter_owners
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.state.run import Run
 from amplint.state.values import Instance, Parameters, Symbol, Value, text_of
-
-
-@dataclass(frozen=True)
-class Averaged:
-    """An object of a class that is known to average weights; `method` is what takes the present ones in."""
-
-    method: str
 
 
 def updates(args: list[Value], keywords: dict[str, Value]) -> bool:

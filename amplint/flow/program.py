@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import abc
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import TypeAlias, get_args
 
 Span = tuple[int, int, int, int]
 NOWHERE: Span = (0, 0, 0, 0)
@@ -21,11 +21,15 @@ class Node:
 # --- expressions -----------------------------------------------------------------------------------------------------
 
 
+Literal: TypeAlias = str | bytes | bool | int | float | None
+"""What a literal stands for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Const(Node):
     """A literal."""
 
-    value: object
+    value: Literal
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ def _yield(self: Expressions, node: cst.Yield) -> ir.Expr:
     return ir.Yield(self.span(node), self.lower(value) if value else ir.Const(self.span(node), None), each)
 
 
-_WORDS = {"None": None, "True": True, "False": False}
+_WORDS: dict[str, bool | None] = {"None": None, "True": True, "False": False}
 
 
 def _name(self: Expressions, node: cst.Name) -> ir.Expr:

@@ -35,7 +35,7 @@ def asks_for_amp(node: ir.Call, scope: Scope) -> bool:
     if not least or len(node.args) < least:
         return False
     named = node.args[1].value if isinstance(node.args[1], ir.Const) else ""
-    asked = f"{scope.qualified(node.args[0])}.{named}."
+    asked = f"{scope.qualified(node.args[0])}.{named if isinstance(named, str) else ''}."
     return asked.startswith((f"{OLD}.", f"{NEW}."))
 
 

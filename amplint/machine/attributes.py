@@ -12,6 +12,7 @@ from amplint.machine import libraries, neighbours, places
 from amplint.protocol.events import Kind
 from amplint.state import mappings, records
 from amplint.state.class_members import MISSING, in_bases, in_class
+from amplint.state.records import as_dict
 from amplint.state.run import Run
 from amplint.state.scopes import Scope
 from amplint.state.truths import resolve
@@ -55,7 +56,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return returned if returned is not None else _of_symbol(owner, name)
     owner = resolve(run, owner)
     if name == "__dict__" and isinstance(owner, Instance):
-        return owner.attributes
+        return as_dict(owner.attributes)
     if isinstance(owner, Instance):
         return _of_instance(run, owner, name)
     if (put := places.held(run, owner, name)) is not None:
@@ -214,7 +215,7 @@ def replaced(run: Run, owner: Instance, changed: Value) -> Instance:
     made = Instance(owner.klass, dict(owner.attributes), owner.text, items=dict(owner.items))
     if not isinstance(changed, dict) or isinstance(changed, Incomplete):
         may_all_be_set(run, made)
-    made.attributes.update(changed if isinstance(changed, dict) else {})
+    made.attributes.update({str(name): value for name, value in changed.items()} if isinstance(changed, dict) else {})
     return made
 
 

@@ -16,6 +16,7 @@ from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state import counting, known_numbers
 from amplint.state.counts import Count, Length
+from amplint.state.records import as_dict
 from amplint.state.run import NothingLeft, Run
 from amplint.state.scopes import Scope
 from amplint.state.values import (
@@ -45,7 +46,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if make is not None and args:
         return make(run, args, keywords, at)
     if name == "dict" and not args:
-        return keywords if isinstance(keywords, Incomplete) else dict(keywords)
+        return as_dict(keywords if isinstance(keywords, Incomplete) else dict(keywords))
     counted = run.in_batches and any(isinstance(value, NUMBER) for value in args)  # by the loop, for all that is known
     return Symbol(f"{name}({', '.join(text_of(value) for value in args)})", Origin.OPAQUE if counted else _origin(args))
 

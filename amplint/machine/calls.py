@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import takewhile
+from typing import TypeGuard
 
 from amplint.dialects.unseen import only_reads
 from amplint.domains import norms, precision, provenance, ranks, retained_losses
@@ -29,7 +29,8 @@ from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.values import with_changes
 from amplint.state import counting, mappings, truths
 from amplint.state.blocks import Yielded
-from amplint.state.contexts import Partial, Stack
+from amplint.state.contexts import Builtin, Partial, Stack
+from amplint.state.records import as_dict
 from amplint.state.run import MAX_DEPTH, Run
 from amplint.state.scopes import Scope
 from amplint.state.signals import Returned
@@ -56,13 +57,6 @@ from amplint.state.values import (
 )
 
 
-@dataclass(frozen=True)
-class Builtin:
-    """A builtin function."""
-
-    name: str
-
-
 def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     """The value of a call, with all that it does."""
     if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
@@ -76,7 +70,7 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     for place, value in reversed(list(zip(node.starred, rest, strict=True))):
         before = sum(arg.at < place.at for arg in node.args)
         args[before:before] = value if isinstance(value, (list, tuple)) else []
-        keywords = value | keywords if isinstance(value, dict) and _are_keywords(value) else keywords
+        keywords = value | keywords if _are_keywords(value) else keywords
     if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
         if isinstance(func, Class) and libraries.defines(func):
             keywords = libraries.unknown_arguments(func, keywords)
@@ -90,8 +84,8 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if run.in_batches and any(map(hidden.is_everything, (*node.args, *node.starred))) and not only_reads(text_of(func)):
         run.emit(Kind.OPAQUE, node.at)
     if run.in_batches and isinstance(node.func, ir.Call) and getattr(node.func.func, "name", "") == "getattr":
-        for value in node.func.args[:1]:
-            hidden.called_by_name(run, run.evaluate(scope, value), node.at)
+        for named in node.func.args[:1]:
+            hidden.called_by_name(run, run.evaluate(scope, named), node.at)
     return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
 
 
@@ -106,7 +100,7 @@ _PLAIN = (ir.Name, ir.Attr)
 """What is unpacked into a call and can be read without that anything happens."""
 
 
-def _are_keywords(value: Value) -> bool:
+def _are_keywords(value: Value) -> TypeGuard[Keywords]:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
@@ -247,7 +241,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
             whole = bool(run.stack) and not isinstance(keywords, Incomplete)
             named = _rest(param, plain, keywords)
             scope.names[param.name] = (
-                values[len(plain) :] if param.star == "*" else named if whole else Incomplete(named)
+                values[len(plain) :] if param.star == "*" else as_dict(named if whole else Incomplete(named))
             )
         elif param.name in keywords:
             value = _present(param, _passed_on(run, keywords[param.name], at))

@@ -23,6 +23,7 @@ from amplint.machine.intrinsics import INTRINSICS
 from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state import counting, known_numbers, mappings, truths
+from amplint.state.contexts import Builtin
 from amplint.state.model import MAX_ITERATIONS
 from amplint.state.run import Cut, Run
 from amplint.state.scopes import Scope
@@ -58,7 +59,7 @@ def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
     if found is not None:
         return found.names[node.name]
     if node.name in _BUILTINS or (run.in_library and node.name in INTRINSICS):
-        return calls.Builtin(node.name)
+        return Builtin(node.name)
     if _is_unbound(scope, node.name):
         raise Cut  # Python raises
     return Symbol(node.name)

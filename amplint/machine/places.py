@@ -94,7 +94,7 @@ def made(run: Run, owner: Value, call: ir.Expr) -> None:
     """What a container is made of is in it: `SimpleNamespace(k=0)`, `OmegaConf.create({"k": 0})`."""
     if not isinstance(call, ir.Call) or getattr(call.func, "name", "") not in _CONTAINERS:
         return
-    items: list[tuple[Value, ir.Expr]] = list(call.keywords)
+    items: list[tuple[Value, ir.Expr]] = [*call.keywords]
     for mapping in (value for value in call.args if isinstance(value, ir.Mapping)):
         items += [(key.value, value) for key, value in mapping.items if isinstance(key, ir.Const)]
     for key, value in items:

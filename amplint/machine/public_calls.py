@@ -24,7 +24,6 @@ from amplint.domains import (
     tensors,
     told_windows,
 )
-from amplint.domains.averages import Averaged
 from amplint.domains.parameter_owners import missed, models_of, sole_owner, whole
 from amplint.flow import program as ir
 from amplint.machine import attributes, step_methods, unknown_calls, unseen
@@ -33,10 +32,10 @@ from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
 from amplint.state import known_numbers, records, roles
-from amplint.state.contexts import Partial, Region, Stack
+from amplint.state.contexts import Averaged, Partial, Region, Stack
 from amplint.state.counting import TOLD, tags_of
 from amplint.state.counts import Count, Quotient
-from amplint.state.records import Latest
+from amplint.state.records import Latest, as_dict
 from amplint.state.run import Run
 from amplint.state.values import (
     Bound,
@@ -318,7 +317,7 @@ def _replaced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     """A copy of an object with other values; of what is not seen, something new."""
     owner = args[0] if args else None
     if isinstance(owner, Instance):
-        return attributes.replaced(run, owner, keywords)
+        return attributes.replaced(run, owner, as_dict(keywords))
     return Symbol("replaced(...)", Origin.OPAQUE)
 
 

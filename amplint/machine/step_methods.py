@@ -32,6 +32,8 @@ from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, mappings, records, roles, truths
+from amplint.state.contexts import Averaged
+from amplint.state.records import as_dict
 from amplint.state.run import Run
 from amplint.state.values import (
     Bound,
@@ -108,10 +110,10 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         run.emit(Kind.OPAQUE, at)  # of a list, or of a number: what it holds is not what the program has
     if isinstance(owner, dict) and name == "update":
         unknown = isinstance(keywords, Incomplete) or not all(isinstance(one, dict) for one in args)
-        mappings.update(owner, keywords, unknown, run.in_batches > 0)
+        mappings.update(owner, as_dict(keywords), unknown, run.in_batches > 0)
     if isinstance(owner, (list, dict)):
         return mappings.call(owner, name, args)
-    if isinstance(owner, averages.Averaged) and name == owner.method:
+    if isinstance(owner, Averaged) and name == owner.method:
         return averages.update(run, args, keywords, at)
     origin = truths.origin_of(owner.parts) if isinstance(owner, Condition) else Origin.OPAQUE  # `(y > 0).float()`
     return Symbol(f"{text_of(owner)}.{name}(...)", origin)

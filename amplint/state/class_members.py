@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from typing import Final
+
 from amplint.state.values import Class, Value
 
-MISSING = object()
+
+class Missing(Enum):
+    """That there is nothing, where None is something."""
+
+    NOTHING = "nothing"
+
+
+MISSING: Final = Missing.NOTHING
 """Stands for what a class does not have."""
 
 
-def in_class(klass: Class, name: str) -> Value:
+def in_class(klass: Class, name: str) -> Value | Missing:
     """What a class or one that it derives from has under a name, MISSING if it has nothing."""
     if name in klass.attributes:
         return klass.attributes[name]
@@ -21,7 +31,7 @@ def of_class(klass: Class, name: str) -> Value:
     return None if found is MISSING else found
 
 
-def in_bases(klass: Class, name: str) -> Value:
+def in_bases(klass: Class, name: str) -> Value | Missing:
     """What the classes that a class derives from have under a name, MISSING if they have nothing."""
     for base in klass.bases:
         if isinstance(base, Class):

@@ -58,6 +58,20 @@ class NoSync:
 
 
 @dataclass(frozen=True)
+class Averaged:
+    """An object of a class that is known to average weights; `method` is what takes the present ones in."""
+
+    method: str
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A builtin function."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Forward:
     """A forward of a wrapped model, in a micro-step. `held`: its gradients are not to be reduced."""
 

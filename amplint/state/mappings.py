@@ -57,11 +57,11 @@ def overwrite(owner: dict[Value, Value], again: bool = False) -> None:
             owner[key] = Symbol("dict item", Origin.OPAQUE, tags=SET) if again else Symbol(str(key))
 
 
-def update(owner: dict[Value, Value], keywords: dict[str, Value], unknown: bool, again: bool) -> None:
+def update(owner: dict[Value, Value], given: dict[Value, Value], unknown: bool, again: bool) -> None:
     """`owner.update(...)` with keywords; what is not known may have put anything under each key."""
     if unknown:
         overwrite(owner, again)
-    owner.update({key: put(owner, one) for key, one in keywords.items()})
+    owner.update({key: put(owner, one) for key, one in given.items()})
 
 
 def handed_over(values: Iterable[Value]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from amplint.flow import program as ir
 from amplint.state.scopes import Scope
@@ -29,9 +30,14 @@ def _names(written: Value) -> tuple[str, ...]:
     return names if len(names) == len(every) else ()
 
 
+def as_dict(named: dict[str, Value]) -> dict[Value, Value]:
+    """What is held under names, as the dict of the program that it is: the same object."""
+    return cast("dict[Value, Value]", named)
+
+
 def changes(method: str, keywords: Keywords) -> Value:
     """The other values that the copy gets which a method returns, by attribute."""
-    return keywords.get("update", {}) if method == "model_copy" else keywords
+    return keywords.get("update", {}) if method == "model_copy" else as_dict(keywords)
 
 
 class Latest(list[Value]):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from amplint.flow import program as ir
 from amplint.protocol.events import Event, Site
@@ -17,7 +17,15 @@ from amplint.protocol.values import with_changes
 from amplint.state.counts import Length
 from amplint.state.scopes import Scope
 
-Value: TypeAlias = object
+if TYPE_CHECKING:
+    from amplint.state.contexts import Autocast, Averaged, Builtin, NoSync, Partial, Region, Stack
+
+Value: TypeAlias = """(
+    bool | int | float | Fraction | str | bytes | slice | list[Value] | tuple[Value, ...] | dict[Value, Value]
+    | Symbol | Gated | Condition | Loss | Optimizer | Scaler | Scheduler | Criterion | Parameters | Gradient | Flow
+    | Public | Function | Class | Instance | Method | Bound | Super | Stream
+    | Autocast | NoSync | Partial | Region | Stack | Averaged | Builtin | None
+)"""
 Arguments = list[Value]
 Keywords = dict[str, Value]
 
