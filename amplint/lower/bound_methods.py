@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import cast
 
 from amplint.flow import program as ir
 from amplint.lower.names import binds, walk
@@ -25,7 +25,7 @@ def by_their_objects(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
         for name, value in bound.items()
         if times[name] == 1 and name not in taken and times[_root(value)] <= 1
     }
-    return tuple(_called(one, meant) for one in body) if meant else body
+    return cast("tuple[ir.Stmt, ...]", _called(body, meant)) if meant else body
 
 
 def _named(node: object) -> Iterator[tuple[str, ir.Attr]]:
@@ -52,7 +52,7 @@ def _set(node: object) -> Iterator[str]:
         yield node.name
 
 
-def _called(part: Any, meant: dict[str, ir.Attr]) -> Any:
+def _called(part: object, meant: dict[str, ir.Attr]) -> object:
     """A node, or a tuple of such, in which the methods are called by their objects; itself where there is none."""
     if isinstance(part, tuple):
         made = tuple(_called(one, meant) for one in part)
@@ -64,4 +64,4 @@ def _called(part: Any, meant: dict[str, ir.Attr]) -> Any:
     }
     if isinstance(part, ir.Call) and isinstance(part.func, ir.Name) and part.func.name in meant:
         changed["func"] = replace(meant[part.func.name], at=part.func.at)
-    return replace(part, **changed) if changed else part
+    return replace(part, **changed) if changed else part  # type: ignore[arg-type]  # the fields of a node

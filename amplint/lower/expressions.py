@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any, TypeGuard
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeGuard
 
 import libcst as cst
 
@@ -65,7 +65,7 @@ class Expressions:
     def lower(self, node: cst.BaseExpression) -> ir.Expr:
         """The program expression of a syntax node."""
         make = _MAKERS.get(type(node))
-        return make(self, node) if make else self.text(node)
+        return make(self, node) if make else self.text(node)  # type: ignore[arg-type]  # of its own kind of node
 
     def text(self, node: cst.CSTNode) -> ir.Text:
         """An expression of which only the text is known."""
@@ -84,7 +84,7 @@ class Expressions:
         annotation = self.lower(node.annotation.annotation) if node.annotation else None
         return ir.Param(node.name.value, default, annotation, star)
 
-    def _many(self, nodes: Any) -> tuple[ir.Expr, ...]:
+    def _many(self, nodes: Sequence[cst.BaseElement]) -> tuple[ir.Expr, ...]:
         return tuple(self.lower(node.value) for node in nodes)
 
 
@@ -195,7 +195,7 @@ def _name(self: Expressions, node: cst.Name) -> ir.Expr:
     return ir.Name(self.span(node), node.value)
 
 
-_MAKERS: dict[type[cst.CSTNode], Callable[[Expressions, Any], ir.Expr]] = {
+_MAKERS: dict[type[cst.CSTNode], Callable[[Expressions, NoReturn], ir.Expr]] = {
     cst.Name: _name,
     cst.Attribute: lambda self, node: ir.Attr(self.span(node), self.lower(node.value), node.attr.value),
     cst.Subscript: _subscript,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from typing import Any
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import HORIZONS
@@ -38,7 +37,7 @@ def children(node: object) -> list[object]:
     return found
 
 
-def _gather(values: tuple[Any, ...], found: list[object]) -> None:
+def _gather(values: tuple[object, ...], found: list[object]) -> None:
     """Adds the nodes in a field: one after the other, or in pairs with a name or with another node."""
     for value in values:
         if type(value) is tuple:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NoReturn, TypeVar
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
@@ -29,6 +29,7 @@ from amplint.lower.stores import counted
 from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
 
 Body = tuple[ir.Stmt, ...]
+Loop = TypeVar("Loop", ir.For, ir.While)
 _DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
 
 
@@ -180,7 +181,7 @@ class _Pruner:
         if id(node) not in self.kept:
             return None
         make = _COMPOUNDS.get(type(node))
-        return make(self, node) if make else node
+        return make(self, node) if make else node  # type: ignore[arg-type]  # of its own kind of node
 
     def _members(self, nodes: Iterable[ir.Stmt]) -> Body:
         """The statements of a class, whose functions are methods."""
@@ -226,7 +227,7 @@ class _Pruner:
         inside = self.contents.of((*node.body, *node.orelse))
         return inside.jumps or bool(inside.calls & _DECIDING or inside.reaches & self.deeds.going_back)
 
-    def _loop(self, node: Any) -> Any:
+    def _loop(self, node: Loop) -> Loop:
         inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]
         called = self.contents.of(node.body).reaches
         nested = any(self._loops_back(loop) for loop in inner) or bool(called & self.deeds.looping)
@@ -296,7 +297,7 @@ def _try(self: _Pruner, node: ir.Try) -> ir.Try:
     )
 
 
-_COMPOUNDS: dict[type, Callable[[_Pruner, Any], ir.Stmt]] = {
+_COMPOUNDS: dict[type, Callable[[_Pruner, NoReturn], ir.Stmt]] = {
     ir.If: _Pruner._if,
     ir.For: _Pruner._loop,
     ir.While: _Pruner._loop,
@@ -305,7 +306,7 @@ _COMPOUNDS: dict[type, Callable[[_Pruner, Any], ir.Stmt]] = {
 }
 
 
-def _rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:
+def _rebuilt(node: ir.Expr, change: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
     """An expression of tests (logic, comparisons, arithmetic) with `change` applied from the leaves up."""
     if isinstance(node, ir.Logic):
         node = replace(node, parts=tuple(_rebuilt(part, change) for part in node.parts))
@@ -317,21 +318,21 @@ def _rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:
 def _ungated(test: ir.Expr) -> ir.Expr:
     """A test whose remainders say nothing about the window."""
 
-    def change(node: Any) -> Any:
+    def change(node: ir.Expr) -> ir.Expr:
         return replace(node, gates=False) if isinstance(node, ir.Binary) else node
 
-    return _rebuilt(test, change)  # type: ignore[no-any-return]
+    return _rebuilt(test, change)
 
 
 def _counting(test: ir.Expr, counters: set[str]) -> ir.Expr:
     """A test whose comparisons with a counter that the branch resets say how long the window is."""
 
-    def change(node: Any) -> Any:
+    def change(node: ir.Expr) -> ir.Expr:
         if isinstance(node, ir.Compare) and (binds(node.left) | binds(node.right)) & counters:
             return replace(node, gates=True)
         return node
 
-    return _rebuilt(test, change)  # type: ignore[no-any-return]
+    return _rebuilt(test, change)
 
 
 def _resets(node: ir.Stmt) -> set[str]:

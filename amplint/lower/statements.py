@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import NoReturn
 
 import libcst as cst
 
@@ -41,7 +41,7 @@ class Statements:
             return
         make = _MAKERS.get(type(node))
         if make:
-            yield from make(self, node)
+            yield from make(self, node)  # type: ignore[arg-type]  # of its own kind of node
 
     def span(self, node: cst.CSTNode) -> ir.Span:
         """Where a node stands."""
@@ -253,7 +253,7 @@ def _delete(self: Statements, node: cst.Del) -> Iterator[ir.Stmt]:
             yield ir.Do(item.at, ir.Call(item.at, ir.Attr(item.at, item.owner, "__delitem__"), (item.index,), ()))
 
 
-_MAKERS: dict[type[cst.CSTNode], Callable[[Statements, Any], Iterator[ir.Stmt]]] = {
+_MAKERS: dict[type[cst.CSTNode], Callable[[Statements, NoReturn], Iterator[ir.Stmt]]] = {
     cst.Del: _delete,
     cst.Assign: _assign,
     cst.AnnAssign: _annotated,
