@@ -7,6 +7,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("amplint", "runtime_guard")
 ROWS_OF_A_FILE = 400
 ROWS_OF_A_FUNCTION = 40
+TYPED = ("domains", "flow", "lower", "machine", "state")
+"""The rooms of the interpreter, in which every value is of a type that is named."""
 VAGUE = {"utils", "util", "helpers", "common", "misc", "base", "core"}
 
 
@@ -32,6 +34,30 @@ def long_functions(root):
 
 def rows(node):
     return node.end_lineno - node.lineno + 1
+
+
+def untyped(root):
+    """The files of the interpreter that take a value of any type for one of each."""
+    files = (path for room in TYPED for path in sorted((root / "amplint" / room).rglob("*.py")))
+    names = ((path, ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in files)
+    return sorted({path.name for path, nodes in names for node in nodes if is_any(node)})
+
+
+def is_any(node):
+    return isinstance(node, ast.alias) and node.name == "Any"
+
+
+def test_every_value_of_the_interpreter_has_a_type():
+    assert untyped(ROOT) == []
+
+
+def test_a_value_of_any_type_is_seen(tmp_path):
+    (tmp_path / "amplint" / "machine").mkdir(parents=True)
+    (tmp_path / "amplint" / "machine" / "loose.py").write_text(
+        "from typing import Any, cast\nvalue: Any = cast(int, 1)\n"
+    )
+    (tmp_path / "amplint" / "machine" / "typed.py").write_text("value: int = 1  # Any number\n")
+    assert untyped(tmp_path) == ["loose.py"]
 
 
 def test_no_file_is_too_long():
