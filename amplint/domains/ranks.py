@@ -23,7 +23,8 @@ from amplint.state.contexts import Forward, NoSync
 from amplint.state.values import Incomplete, Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
 
 if TYPE_CHECKING:
-    from amplint.state.run import Reduced, Run
+    from amplint.state.event_parts import Reduced
+    from amplint.state.run import Run
 
 _WRAPPERS = {name: wrapper for dialect in DIALECTS for name, wrapper in dialect.wrappers.items()}
 _OF_MODEL = frozenset(

@@ -15,11 +15,13 @@ from amplint.machine import step_methods
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers
-from amplint.state.run import Run, Told
+from amplint.state.run import Run
 from amplint.state.values import Flow, Loss, Optimizer, Origin, Scaler, Stream, Symbol, Value, text_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from amplint.state.event_parts import Told
 
 
 def made(run: Run, loss: Value, sources: Value) -> Value:

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.precision import Precision
-from amplint.protocol.ranks import Sync, Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
@@ -36,6 +35,8 @@ from amplint.state.values import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from amplint.state.event_parts import Told
+
 _OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 
@@ -52,25 +53,6 @@ class Cut(Exception):
 
 class NothingLeft(Exception):
     """An iterator of known length has handed out all that it has."""
-
-
-class Reduced(TypedDict, total=False):
-    """What a backward does on the other ranks."""
-
-    wrapper: Wrapper
-    sync: Sync
-
-
-class Told(Reduced, total=False):
-    """What some kinds of events say besides, as `Event` explains it."""
-
-    total: str | None
-    scaled: bool | None
-    factors: frozenset[str]
-    detail: dict[str, str]
-    forward: Precision
-    reach: frozenset[tuple[str, str]]
-    alone: bool
 
 
 @dataclass(frozen=True)
