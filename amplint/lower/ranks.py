@@ -123,6 +123,7 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     defers = any(map(_DEFERS, names))
     reduces = reduces or any(map(_may_reduce, nodes)) or (not defers and any(map(_synchronizes, nodes)))
     gathers = any("gather" in name.lower() for name in called)
-    collects = any(map(_COLLECTS, called)) or any(_totals(node, _defined(nodes)) for node in nodes)
+    defined = _defined(nodes)
+    collects = any(map(_COLLECTS, called)) or any(_totals(node, defined) for node in nodes)
     found = {"defers": defers, "reduces": reduces, "gathers": gathers, "collects": collects}
     return frozenset(name for name, holds in found.items() if holds)
