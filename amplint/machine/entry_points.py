@@ -186,12 +186,13 @@ def _updated_by_callers(run: Run) -> list[Scaler]:
 
 
 def _is_the_whole_step(run: Run, func: Value, entry: Entry) -> bool:
-    """Whether a method is what its framework calls for every batch, and nothing else of the class zeroes gradients."""
+    """Whether a method is what its framework calls for every batch, and no other of the class zeroes gradients."""
     if not isinstance(func, Method) or not isinstance(func.instance, Instance) or entry.function is None:
         return False
     named = attributes.read(run, func.instance, "whole_step") == entry.function.name
-    own = [node for node in func.instance.klass.node.body if isinstance(node, ir.Function)] if named else []
-    return named and entry.function.backward and entry.function.steps and not any(node.zeroes for node in own)
+    others = [node for node in func.instance.klass.node.body if node.at != entry.function.at] if named else []
+    zeroed = any(isinstance(node, ir.Function) and node.zeroes for node in others)
+    return named and entry.function.backward and entry.function.steps and not zeroed
 
 
 def _forget(run: Run, known: set[str]) -> None:

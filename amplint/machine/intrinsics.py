@@ -12,6 +12,7 @@ from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, roles, truths
 from amplint.state.run import Run
 from amplint.state.values import (
+    OPTIMIZER,
     Function,
     Gradient,
     Incomplete,
@@ -231,6 +232,11 @@ def _unknown(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     return Symbol(_text(args[0]))
 
 
+def _optimizers(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`optimizers(text)`: an optimizer set before the loop, or several, of which only this text is known."""
+    return Symbol(_text(args[0]), tags=OPTIMIZER)
+
+
 def _perhaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`perhaps(text)`: a condition that is settled where nobody can see it: what is found must hold either way."""
     return Symbol(_text(args[0]), Origin.OPAQUE)
@@ -360,6 +366,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "of_torch": _of_torch,
     "opaque": _opaque,
     "open_scale": _open_scale,
+    "optimizers": _optimizers,
     "owes": _owes,
     "parameters_of": _parameters_of,
     "perhaps": _perhaps,

@@ -7,7 +7,7 @@ from typing import TypeGuard
 from amplint.protocol.values import with_changes
 from amplint.state import counting
 from amplint.state.run import Run
-from amplint.state.values import Origin, Symbol, Value
+from amplint.state.values import OPTIMIZER, Origin, Symbol, Value
 from amplint.state.words import says
 
 _OWN_SCHEDULER = says(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
@@ -22,12 +22,14 @@ def is_made(value: Value) -> TypeGuard[Symbol]:
 def named(run: Run, value: Value, name: str) -> Value:
     """A value as it is known once it has a name: what a call returned is called by it, and so is a window's length.
 
-    Its maker may have been told the window: then whatever has the name was.
+    Its maker may have been told the window: then whatever has the name was. An optimizer is one, whatever its name.
     """
     if isinstance(value, int):
         return counting.counted(run.model, value, name)
     if isinstance(value, Symbol) and counting.TOLD in value.tags:
         run.told.add(name)
+    if isinstance(value, Symbol) and value.tags & OPTIMIZER:
+        run.annotated[name] = "optimizer"
     if is_made(value) and _OWN_SCHEDULER(value.text):
         return with_changes(value, text=name, governed=True)
     if is_made(value) or (isinstance(value, Symbol) and _COMPUTED(value.text) and _is_window(value, name)):

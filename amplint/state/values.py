@@ -40,6 +40,8 @@ class Origin(Enum):
 
 SET = frozenset({"set"})
 """The tag of a number that the program sets, to what is not known: it does not run with the batches."""
+OPTIMIZER = frozenset({"optimizer"})
+"""The tag of an optimizer that is not known, and of several of them."""
 
 
 @dataclass(frozen=True)
