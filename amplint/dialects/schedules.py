@@ -38,7 +38,8 @@ class Schedule:
     epoch, as papers give it; larger ones may well count updates. `batches`: it is meant for one step per update, as
     its warm-up lasts less than an epoch. `first`: the argument that says for how many steps its first value holds.
     `ends`: it raises when it is stepped beyond its horizon. `warm`: the argument that says for how many of its steps it
-    warms up, where that is not its horizon.
+    warms up, where that is not its horizon. `kinds`: what it is by the text of its first argument, where that is
+    something else. `constant`: the rate never moves.
     """
 
     horizons: Mapping[str, int] = field(default_factory=dict)
@@ -49,6 +50,12 @@ class Schedule:
     first: tuple[str, int] | None = None
     ends: bool = False
     warm: tuple[str, int] | None = None
+    kinds: Mapping[str, Schedule] = field(default_factory=dict)
+    constant: bool = False
+
+    def of_kind(self, kind: object) -> Schedule:
+        """What it is when its first argument is this text."""
+        return self.kinds.get(kind, self) if isinstance(kind, str) else self
 
     def holds(self, value: object) -> bool:
         """Whether its first value holds for more than one step, by the argument that says so; None: its default."""
@@ -71,6 +78,22 @@ _ONLY_WARM = Schedule({_WARM_UP: 1}, batches=True)
 
 def _warm(training_steps: int) -> Schedule:
     return Schedule({"num_training_steps": training_steps}, batches=True, warm=(_WARM_UP, 1))
+
+
+KIND = "name"
+"""The argument that says which kind of schedule `get_scheduler` makes, its first."""
+
+
+def _chosen(warm_up: int) -> Schedule:
+    """What `get_scheduler` makes: some kinds pass the number of training steps over, as they never come to an end."""
+    only_warm = Schedule({_WARM_UP: warm_up}, optimizer=1, batches=True)
+    kinds = {
+        "constant": Schedule(optimizer=1, constant=True),
+        **dict.fromkeys(("piecewise_constant", "reduce_lr_on_plateau"), Schedule(optimizer=1)),
+        **dict.fromkeys(("constant_with_warmup", "inverse_sqrt"), only_warm),
+    }
+    end = {"num_training_steps": warm_up + 1}
+    return Schedule(end, optimizer=1, batches=True, warm=(_WARM_UP, warm_up), kinds=kinds)
 
 
 TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
@@ -106,7 +129,7 @@ BASES: Mapping[str, Schedule] = MappingProxyType({"LRScheduler": Schedule(), "_L
 
 TRANSFORMERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     {
-        "get_constant_schedule": Schedule(),
+        "get_constant_schedule": Schedule(constant=True),
         "get_constant_schedule_with_warmup": _ONLY_WARM,
         "get_cosine_schedule_with_warmup": _warm(2),
         "get_cosine_with_hard_restarts_schedule_with_warmup": _warm(2),
@@ -116,14 +139,14 @@ TRANSFORMERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "get_linear_schedule_with_warmup": _warm(2),
         "get_polynomial_decay_schedule_with_warmup": _warm(2),
         "get_reduce_on_plateau_schedule": Schedule(),
-        "get_scheduler": Schedule({"num_training_steps": 3}, optimizer=1, batches=True, warm=(_WARM_UP, 2)),
+        "get_scheduler": _chosen(2),
         "get_wsd_schedule": _warm(3),
     }
 )
 
 FORMER_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
     {
-        "ConstantLRSchedule": Schedule(),
+        "ConstantLRSchedule": Schedule(constant=True),
         "WarmupConstantSchedule": Schedule(batches=True),
         **dict.fromkeys(
             ("WarmupCosineSchedule", "WarmupCosineWithHardRestartsSchedule", "WarmupLinearSchedule"),
@@ -155,7 +178,7 @@ DIFFUSERS_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
             )
         },
         "get_piecewise_constant_schedule": Schedule(),
-        "get_scheduler": Schedule({"num_training_steps": 4}, optimizer=1, batches=True, warm=(_WARM_UP, 3)),
+        "get_scheduler": _chosen(3),
     }
 )
 """`diffusers/optimization.py` of diffusers 0.36."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
-from amplint.dialects.schedules import OF_FUNCTIONS, SLOW, Schedule
+from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.domains.schedule_meanings import LENGTH, NUMBERS
@@ -44,13 +44,14 @@ OF_BATCHES = "the loader's batches"
 
 def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dict[str, Value]) -> None:
     """What the constructor of a public schedule makes of a scheduler."""
-    schedule, short = _SCHEDULES.get(name, Schedule()), name.rpartition(".")[2]
+    short = name.rpartition(".")[2]
+    schedule = _SCHEDULES.get(name, Schedule()).of_kind(_argument(args, keywords, KIND, 0))
     handed = _argument(args, keywords, "optimizer", schedule.optimizer)
     if isinstance(handed, Symbol):
         handed = roles.play(run, handed, "optimizer")
     made.parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
     made.optimizer = handed if isinstance(handed, Optimizer) else next((part.optimizer for part in made.parts), None)
-    made.said |= {"schedule": short, **_meant(schedule, args, keywords)}
+    made.said |= {"schedule": "LambdaLR" if schedule.constant else short, **_meant(schedule, args, keywords)}
     if schedule.first is not None and schedule.holds(_argument(args, keywords, *schedule.first)):
         made.said[HOLDS] = "yes"
     factors = _argument(args, keywords, "lr_lambda", 1) if short in OF_FUNCTIONS else None
@@ -211,7 +212,7 @@ def settle(run: Run) -> None:
         if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
             detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
         else:
-            if REPEATED in detail and any(detail is one for one in told):
+            if REPEATED in detail and any(detail is one for one in told) and not run.shared_later:
                 detail[AMISS] = PER_PROCESS
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     schedule_meanings.unsettle(run)
@@ -270,6 +271,7 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
         return  # nothing was back-propagated: a batch that was passed over
     unit = ones[0] if ones else "several"
     bound = stream.bound if stream.bound is not None else stream.length
+    run.shared_later |= units.EPOCHS_BEFORE in tags_of(bound)
     if bound is not None:
         run.turns.setdefault(bound_text(bound), set()).add(unit)
     if stream.batches or tags_of(stream.length) & _BATCHES == {"batches"}:

@@ -22,6 +22,9 @@ OF_A_RANK = "a share of the ranks"
 WITH_A_REST = "with a rest"
 """The tag of the length of a data set of which a loader hands out what does not fill a batch, too."""
 
+EPOCHS_BEFORE = "epochs of a loader not shared yet"
+"""The tag of steps divided by an epoch of them, counted before a framework has its ranks share the loader."""
+
 EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
 """What is true of a number as it is, and of none that is a little more or less."""
 
@@ -34,6 +37,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     if op in ("*", "/", "//") and not _is_share(op, left, right):
         found -= {"epochs"}  # so many of them: no number of epochs any more
     if op in ("/", "//"):
+        if not tags_of(left) and "batches" in tags_of(right) and not run.handed:
+            found |= {EPOCHS_BEFORE}
         by_size = _is_size(run, right) and not windows[1]
         if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
             found |= {WHOLE_ONLY} if op == "//" and WITH_A_REST in found else set()

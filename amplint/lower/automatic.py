@@ -9,7 +9,7 @@ from dataclasses import replace
 from amplint.dialects import DIALECTS, LOOPS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.dialect import Loop
-from amplint.dialects.schedules import Schedule
+from amplint.dialects.schedules import KIND, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.derived_classes import derived_classes
@@ -211,7 +211,8 @@ def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple
     `batches`: it was computed from the updates of the whole run, whatever the schedule is meant for.
     """
     given = dict(call.keywords)
-    for name, position in schedule.horizons.items():
+    kinds = [getattr(scope.value(one), "value", None) for one in (*call.args[:1], *filter(None, [given.get(KIND)]))]
+    for name, position in schedule.of_kind(next(iter(kinds), None)).horizons.items():
         value = given.get(name, call.args[position] if position < len(call.args) else None)
         if value is None:
             continue

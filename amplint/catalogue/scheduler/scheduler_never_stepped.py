@@ -92,6 +92,8 @@ from amplint.protocol.facts import IDLE, Fact
 from amplint.protocol.state import Moment
 
 _SCHEDULES = re.compile(r"torch\.optim\.lr_scheduler\.[A-Z]|transformers\.(optimization\.)?get_(?!constant_schedule$)")
+_CONSTANT = "constant"
+"""The kind that `get_scheduler` makes of a rate that never moves: transformers 5.23, `SchedulerType.CONSTANT`."""
 
 
 def _idle(fact: Fact) -> dict[str, str] | None:
@@ -99,7 +101,8 @@ def _idle(fact: Fact) -> dict[str, str] | None:
     handed to a framework that steps none."""
     if fact.called == IDLE:
         return {} if _SCHEDULES.match(str(fact.arguments["schedule"])) else None
-    idle = fact.trains and fact.reads is not None and "step" not in fact.reads
+    constant = _CONSTANT in (fact.arguments.get(0), fact.arguments.get("name"))
+    idle = fact.trains and fact.reads is not None and "step" not in fact.reads and not constant
     return {} if idle and _SCHEDULES.match(fact.called) else None
 
 
