@@ -86,10 +86,11 @@ def _way(moment: Moment) -> str | None:
     made, pace = moment.last.get(Kind.CREATE), moment.cadence.pace or frozenset()
     way = made.detail.get(AMISS) if made is not None else None
     due = _DUE.get(way) if way is not None else None
+    due = moment.cadence.unit or UPDATES if way == PER_PROCESS else due
     return way if due is None or due in pace else None
 
 
-_DUE = {WHOLE_ONLY: MICRO_BATCHES, PER_PROCESS: UPDATES, OF_ALL_RANKS: MICRO_BATCHES, SHARED_AGAIN: MICRO_BATCHES}
+_DUE = {WHOLE_ONLY: MICRO_BATCHES, OF_ALL_RANKS: MICRO_BATCHES, SHARED_AGAIN: MICRO_BATCHES}
 
 
 def _shrunk(moment: Moment) -> str | None:

@@ -13,11 +13,14 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UPDATES
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 from amplint.state.run import Run
-from amplint.state.values import Value
+from amplint.state.values import Symbol, Value
 
 NUMBERS = "numbers"
 """The detail that holds the numbers by which a schedule is taken to be meant for epochs."""
+OF_A_RANK = "a share of the ranks"
+"""The tag of what a rank is handed alone: a `DistributedSampler`, and the batches of a loader that has one."""
 LENGTH = "length of"
 """The detail that holds of what a horizon is the length."""
 BOUNDED = "bounded"
@@ -35,6 +38,12 @@ def tag_of(text: str) -> str:
 def length_of(tag: str) -> str:
     """In what was counted what has this tag, empty if the tag says something else."""
     return tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else ""
+
+
+def shared_out(value: Value) -> Value:
+    """A loader as one that hands each rank its share, as far as it is known to be one; anything else as it is."""
+    loads = isinstance(value, Symbol) and ("loaded" in value.tags or _LOADER(value.name))
+    return with_changes(value, tags=value.tags | {OF_A_RANK}) if loads else value
 
 
 def settle(run: Run) -> None:

@@ -11,7 +11,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
-from amplint.domains.schedule_meanings import LENGTH, NUMBERS
+from amplint.domains.schedule_meanings import LENGTH, NUMBERS, OF_A_RANK
 from amplint.flow import program as ir
 from amplint.protocol.cadence import (
     ALONE,
@@ -23,6 +23,7 @@ from amplint.protocol.cadence import (
     OF_ALL_RANKS,
     PER_PROCESS,
     REPEATED,
+    SHARED,
     SHARED_AGAIN,
     UNITS,
     UPDATES,
@@ -137,6 +138,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     """Notes what a horizon counts, as far as it is known when the scheduler is made; the rest is settled at the end."""
     tags = tags_of(value)
     detail["argument"] = argument
+    if OF_A_RANK in tags and not tags & {"parts", "multiplied", "samples", SHARED_AGAIN}:
+        detail[SHARED] = "yes"
     if "shrunk" in tags:
         detail["shrunk"] = next(iter(run.batch_sizes)) if len(run.batch_sizes) == 1 else "the batch size"
     if SHARED_AGAIN in tags or ("batches" in tags and OF_ALL_RANKS in tags):
@@ -195,7 +198,7 @@ def settle(run: Run) -> None:
     told: list[dict[str, str]] = []
     for text, detail in run.unsettled:
         unit = _shown(run, text)
-        told += [detail] if unit == UPDATES and text != OF_BATCHES else []
+        told += [detail] if _of_one_process(run, text) else []
         if unit is not None and (text == OF_BATCHES or unit != detail.get("unit")):
             detail["unit"] = unit
             if text.isdecimal() and int(text) < NO_CHANCE:
@@ -206,14 +209,15 @@ def settle(run: Run) -> None:
         units = {total["unit"] for total in totals if "unit" in total}
         if len(units) == 1 and all(total.get("unit") in units for total in totals):
             said |= totals[0]
+            told += [said] if any(total is one for total in totals for one in told) else []
         else:
             said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
     for detail in run.prepared:
+        if REPEATED in detail and (SHARED in detail or any(detail is one for one in told)):
+            detail[AMISS] = PER_PROCESS
         if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
             detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
         else:
-            if REPEATED in detail and any(detail is one for one in told) and not run.shared_later:
-                detail[AMISS] = PER_PROCESS
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     schedule_meanings.unsettle(run)
     for warm, detail in run.warm:
@@ -225,6 +229,16 @@ def settle(run: Run) -> None:
         if _counted(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
             detail |= {ALONE: "yes"} if REPEATED in detail and not processes else {}
+
+
+def _of_one_process(run: Run, text: str) -> bool:
+    """Whether the loops of the run show that a number counts the micro-batches or updates of a process.
+
+    What only keeps a count from going on shows nothing where epochs may be over before.
+    """
+    by_chance = text.isdecimal() and int(text) < NO_CHANCE
+    found = run.turns.get(text, set()) or (set[str]() if run.shared_later else _compared(run, text))
+    return bool(found) and found <= {MICRO_BATCHES, UPDATES} and text != OF_BATCHES and not by_chance
 
 
 def _shown(run: Run, text: str) -> str | None:

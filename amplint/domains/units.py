@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from amplint.domains import schedule_meanings
+from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.protocol.cadence import OF_ALL_RANKS, SHARED_AGAIN, WHOLE_ONLY
 from amplint.state.counting import names_epochs, tags_of
 from amplint.state.run import Run
@@ -15,9 +16,6 @@ from amplint.state.values import Symbol, Value, text_of
 PROCESSES = re.compile(r"(?i)(num_processes|world_?size)(\(\))?$")
 """How people call the number of processes. A prepared scheduler steps so many times at every update (accelerate 1.15,
 `scheduler.py`, `step`)."""
-
-OF_A_RANK = "a share of the ranks"
-"""The tag of what a rank is handed alone: a `DistributedSampler`, and the batches of a loader that has one."""
 
 WITH_A_REST = "with a rest"
 """The tag of the length of a data set of which a loader hands out what does not fill a batch, too."""
@@ -34,6 +32,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     found = (tags_of(left) | tags_of(right)) - {"window"}
     if found & EXACT and not _keeps(run, op, left, right, windows):
         found -= EXACT
+    if op == "*" and OF_A_RANK in found and not _keeps(run, op, left, right, windows):
+        found -= {OF_A_RANK}
     if op in ("*", "/", "//") and not _is_share(op, left, right):
         found -= {"epochs"}  # so many of them: no number of epochs any more
     if op in ("/", "//"):
@@ -71,6 +71,6 @@ def _keeps(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]
     """Whether a number of samples or batches is what it was but for the batch, the window and the epochs."""
     if op in ("/", "//"):
         return not tags_of(right) and (_is_size(run, right) or windows[1])
-    other = left if tags_of(right) & EXACT else right
+    other = left if tags_of(right) & (EXACT | {OF_A_RANK}) else right
     epochs = "epochs" in tags_of(other) or (isinstance(other, Symbol) and names_epochs(other.text))
     return op == "*" and (epochs or type(other) is int)

@@ -195,15 +195,34 @@ def _lengths(run: Run, *values: Value) -> list[Length]:
 
 def _against_remainder(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     remainder, other = (left, right) if isinstance(left, Remainder) else (right, left)
-    value = known_numbers.number(run, other)
+    if node.op in ("in", "not in"):
+        return _among(run, node, left, right)
+    value = _in_the_window(run, remainder, other) if isinstance(remainder, Remainder) else None
     if not isinstance(remainder, Remainder) or value is None or node.op not in COMPARISONS:
         return _unknown(node, left, right)
-    if isinstance(other, int) and type(other) is int and _is_literal(run, remainder.length):
-        value = _place(other, int(remainder.length))
     compared = COMPARISONS[node.op]
-    answer = compared(int(remainder), value) if left is remainder else compared(value, int(remainder))
-    place = int(remainder)
-    return Gated(answer, remainder.length, None, remainder.restarts, remainder.assumed, remainder.counter, place)
+    return _gated(remainder, compared(int(remainder), value) if left is remainder else compared(value, int(remainder)))
+
+
+def _among(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
+    """Whether a remainder is one of some places in its window; which of them are meant may not be known."""
+    if isinstance(left, Remainder) and isinstance(right, (list, tuple)):
+        places = [_in_the_window(run, left, one) for one in right]
+        if None not in places:
+            return _gated(left, (int(left) in places) is (node.op == "in"))
+    return Symbol(f"{text_of(left)} {node.op} {text_of(right)}", Origin.OPAQUE)
+
+
+def _gated(remainder: Remainder, answer: bool) -> Gated:
+    length, place = remainder.length, int(remainder)
+    return Gated(answer, length, None, remainder.restarts, remainder.assumed, remainder.counter, place)
+
+
+def _in_the_window(run: Run, remainder: Remainder, other: Value) -> int | Fraction | None:
+    """A number that a remainder is compared with: of one that is written, the place in the model's window."""
+    if isinstance(other, int) and type(other) is int and _is_literal(run, remainder.length):
+        return _place(other, int(remainder.length))
+    return known_numbers.number(run, other)
 
 
 def _is_literal(run: Run, length: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from amplint.domains import provenance, units
+from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
 from amplint.machine import builtins, endless
 from amplint.protocol.cadence import OF_ALL_RANKS
@@ -33,7 +34,7 @@ def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
         run.batch_sizes.add(text_of(size))
     given = [*args, *keywords.values()]
     drawn = (*args[:1], *args[3:5], *(keywords[name] for name in _DRAWN_FROM if name in keywords))
-    shared = any(isinstance(value, Symbol) and units.OF_A_RANK in value.tags for value in drawn)
+    shared = any(isinstance(value, Symbol) and OF_A_RANK in value.tags for value in drawn)
     if args or "dataset" in keywords:
         data = text_of(args[0] if args else keywords["dataset"])
         known = (
@@ -47,14 +48,14 @@ def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     text = f"torch.utils.data.DataLoader({', '.join(text_of(value) for value in given)[:60]})"
     unending = any(endless.has_no_end(run, value) for value in drawn)
     tags = _LOADED | ({"streamed"} if any(endless.is_streamed(run, value) for value in drawn) else set())
-    tags |= {units.OF_A_RANK} if shared else set()
+    tags |= {OF_A_RANK} if shared else set()
     return Symbol(text, tags=tags, reach=provenance.of(given), endless=unending)
 
 
 def _sampler(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """What hands each rank its share of a data set: `torch/utils/data/distributed.py` of torch 2.13."""
     data = args[0] if args else keywords.get("dataset")
-    return Symbol(f"torch.utils.data.DistributedSampler({text_of(data)})", tags=frozenset({units.OF_A_RANK}))
+    return Symbol(f"torch.utils.data.DistributedSampler({text_of(data)})", tags=frozenset({OF_A_RANK}))
 
 
 def _has_rest(args: list[Value], keywords: Keywords) -> bool:

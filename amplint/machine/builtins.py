@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from amplint.domains import ranks, schedule_meanings, scheduler_units, units
+from amplint.domains import ranks, schedule_meanings, scheduler_units
+from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
 from amplint.machine import arithmetic, attributes, places
 from amplint.machine.intrinsics import INTRINSICS
@@ -89,14 +90,14 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if isinstance(value, Symbol) and places.has_changed(run, value):
         return places.unknown(f"len({text})")
     if isinstance(value, Symbol) and "loaded" in value.tags:
-        return Count(run.model.batches, frozenset({"batches", "loaded"}) | value.tags & {units.OF_A_RANK})
+        return Count(run.model.batches, frozenset({"batches", "loaded"}) | value.tags & {OF_A_RANK})
     samples = "dataset" in text or text in run.loaded
     if samples or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
         tags = run.loaded.get(text, frozenset()) | {"samples"} if samples else frozenset()
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
-    return Count(run.model.batches, frozenset({"batches", schedule_meanings.tag_of(text)}))
+    return Count(run.model.batches, frozenset({"batches", schedule_meanings.tag_of(text)}) | value.tags & {OF_A_RANK})
 
 
 def _is_data(value: Value) -> bool:
@@ -106,8 +107,17 @@ def _is_data(value: Value) -> bool:
 def _divmod(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if len(args) != 2:
         return Symbol("divmod(...)", _origin(args))
+    return tuple(_of_two(run, op, args, at) for op in ("//", "%"))
+
+
+def _of_two(run: Run, op: str, args: list[Value], at: ir.Span) -> Value:
     left, right = (ir.Text(at, text_of(value)) for value in args)
-    return tuple(arithmetic.binary(run, ir.Binary(at, op, left, right), *args) for op in ("//", "%"))
+    return arithmetic.binary(run, ir.Binary(at, op, left, right), *args)
+
+
+def remainder(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`numpy.mod(a, b)`: what `a % b` is."""
+    return _of_two(run, "%", args, at) if len(args) == 2 else Symbol("mod(...)", _origin(args))
 
 
 def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

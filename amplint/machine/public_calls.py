@@ -26,7 +26,7 @@ from amplint.domains import (
 )
 from amplint.domains.parameter_owners import missed, models_of, sole_owner, whole
 from amplint.flow import program as ir
-from amplint.machine import attributes, step_methods, unknown_calls, unseen
+from amplint.machine import attributes, builtins, step_methods, unknown_calls, unseen
 from amplint.machine.batches import HANDS_OUT
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
@@ -342,6 +342,7 @@ _SPECIAL: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     "collections.namedtuple": lambda run, args, keywords, at: records.named_tuple(args),
     **dict.fromkeys(("dataclasses.replace", "attr.evolve", "attrs.evolve", "copy.replace"), _replaced),
     "copy.deepcopy": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
+    **dict.fromkeys(("numpy.mod", "numpy.remainder", "math.fmod", "operator.mod"), builtins.remainder),
     "math.ceil": lambda run, args, keywords, at: _rounded(math.ceil, args),
     "math.floor": lambda run, args, keywords, at: _rounded(math.floor, args),
 }
