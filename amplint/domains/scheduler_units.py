@@ -31,6 +31,7 @@ from amplint.protocol.cadence import (
     WHOLE_ONLY,
 )
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 from amplint.state import roles
 from amplint.state.counting import names_epochs, names_window, tags_of
 from amplint.state.known_numbers import number
@@ -251,7 +252,8 @@ def _shown(run: Run, text: str) -> str | None:
 
 
 def _counted(run: Run, text: str) -> set[str]:
-    return run.turns.get(text, set()) | _compared(run, text)
+    found = run.turns.get(text, set()) | _compared(run, text)
+    return found if found or text not in run.totals else _counted(run, run.totals[text])
 
 
 def _compared(run: Run, text: str) -> set[str]:
@@ -272,6 +274,27 @@ def compare(run: Run, left: Value, right: Value) -> None:
     if isinstance(bound, Symbol) and isinstance(value, int):
         micro, updates, _ = run.passed
         run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))
+
+
+def less(run: Run, op: str, made: Value, total: Value, part: Value) -> None:
+    """Notes that a number is a total less a part of it, a warm-up perhaps: it counts what the total does.
+
+    Of numbers that are known it has to be most of the total: the rest may be what the total has too many of.
+    """
+    if op != "-" or run.in_batches or not isinstance(total, (Symbol, int)):
+        return
+    plain = isinstance(total, int) and isinstance(part, int)
+    if not plain or (isinstance(part, int) and NO_CHANCE <= 2 * part <= total):
+        run.totals[bound_text(made)] = bound_text(total)
+
+
+def at_least_one(run: Run, made: Symbol, values: list[Value]) -> Symbol:
+    """A number that is kept from falling below 1 counts what it would without."""
+    rest = [value for value in values if not (type(value) is int and value <= 1)]
+    if len(values) != 2 or len(rest) != 1 or not isinstance(rest[0], Symbol):
+        return made
+    run.totals[made.text] = bound_text(rest[0])
+    return with_changes(made, tags=rest[0].tags)
 
 
 _BATCHES = frozenset({"batches", "parts", "divided", "multiplied", "shrunk"})

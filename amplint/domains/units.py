@@ -32,6 +32,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     found = (tags_of(left) | tags_of(right)) - {"window"}
     if found & EXACT and not _keeps(run, op, left, right, windows):
         found -= EXACT
+    if op == "-" and tags_of(left) and "parts" not in tags_of(left):
+        found -= {"parts"}  # a total less a part of it
     if op == "*" and OF_A_RANK in found and not _keeps(run, op, left, right, windows):
         found -= {OF_A_RANK}
     if op in ("*", "/", "//") and not _is_share(op, left, right):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from amplint.domains import loss_arithmetic, penalties, provenance, units
+from amplint.domains import loss_arithmetic, penalties, provenance, scheduler_units, units
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.state import known_numbers
@@ -96,6 +96,7 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
     if type(result) is int and result in run.model.literals:
         return run.model.sized(result)
     tags = _tags(run, op, left, right)
+    scheduler_units.less(run, op, result, left, right)
     return result if not tags else Count(result, tags) if isinstance(result, int) else Quotient(result, tags)
 
 
@@ -116,14 +117,16 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     symbols = [value for value in (left, right) if isinstance(value, Symbol)]
     if op in ("+", "-") and isinstance(left, Symbol) and isinstance(right, int) and type(right) in (int, Length):
         shift = right if op == "+" else -right
-        return Symbol(left.text, left.origin, left.offset + shift, tags=left.tags - units.EXACT, reach=left.reach)
+        made = Symbol(left.text, left.origin, left.offset + shift, tags=left.tags - units.EXACT, reach=left.reach)
+        scheduler_units.less(run, op, made, left, right)
+        return made
     origins = {symbol.origin for symbol in symbols}
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
     if op == "%" and run.in_batches and isinstance(left, NUMBER) and not isinstance(node.left, ir.Const):
         origin = Origin.DATA  # a counter runs on: what it leaves is another number next time
     text = f"{named_text(left, node.left)} {op} {named_text(right, node.right)}"
     governed = any(symbol.governed for symbol in symbols)
-    return Symbol(
+    made = Symbol(
         text,
         origin,
         governed=governed,
@@ -131,6 +134,8 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
         forward=any(s.forward for s in symbols),
         reach=penalties.divided(op, provenance.of(symbols), left, right),
     )
+    scheduler_units.less(run, op, made, left, right)
+    return made
 
 
 def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainder | None:

@@ -245,7 +245,8 @@ def _extreme(choose: Callable[[list[int | Fraction]], int | Fraction]) -> Callab
             return window if window is not None and known_numbers.number(run, window) == chosen else chosen
         if window is not None:
             return window
-        return Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
+        made = Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
+        return scheduler_units.at_least_one(run, made, values) if choose is max else made
 
     return extreme
 

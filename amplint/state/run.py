@@ -109,6 +109,7 @@ class Run:
     a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
     `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
     `shared_later`: epochs bound the run that were counted before a framework had its ranks share the loader.
+    `totals`: per text of a number that is one less a part, the text of the total.
     `idle`: the places of calls that did nothing. `shut`: gates that have not opened, as they stood at first, and how
     often they stood there.
     """
@@ -181,6 +182,7 @@ class Run:
     prepared: list[dict[str, str]] = field(default_factory=list)
     early: list[dict[str, str]] = field(default_factory=list)
     shared_later: bool = False
+    totals: dict[str, str] = field(default_factory=dict)
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
     multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
     composed: list[tuple[list[dict[str, str]], dict[str, str]]] = field(default_factory=list)
