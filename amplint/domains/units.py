@@ -13,6 +13,7 @@ from amplint.state.counting import names_epochs, tags_of
 from amplint.state.run import Run
 from amplint.state.values import Symbol, Value, text_of
 
+_KEY = re.compile(r"\['([^\W\d]\w*)'\]").sub
 PROCESSES = re.compile(r"(?i)(num_processes|world_?size)(\(\))?$")
 """How people call the number of processes. A prepared scheduler steps so many times at every update (accelerate 1.15,
 `scheduler.py`, `step`)."""
@@ -59,7 +60,12 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
 
 def _is_size(run: Run, value: Value) -> bool:
     """Whether a number is how many samples a loader puts into a batch."""
-    return text_of(value) in run.batch_sizes
+    return as_attribute(text_of(value)) in map(as_attribute, run.batch_sizes)
+
+
+def as_attribute(text: str) -> str:
+    """The text of a setting, whether it is read of an object or out of its dict: `vars(args)["size"]` is `args.size`."""
+    return _KEY(r".\1", text)
 
 
 def _is_share(op: str, left: Value, right: Value) -> bool:
