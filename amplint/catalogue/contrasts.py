@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from amplint.catalogue.rule import Contrast
+from amplint.protocol.cadence import BY_HAND
 from amplint.protocol.events import STEPS, Event, Kind, Site
 
 _MOVES = frozenset({Kind.SCHEDULER_STEP, Kind.SCHEDULER_TOLD})
@@ -51,6 +52,7 @@ def idle_in_a_branch(runs: Sequence[Sequence[Event]]) -> Iterator[Contrast]:
 
 def _trainings(at: int, run: Sequence[Event]) -> Iterator[_Training]:
     """The optimizers of a run that step, and for which a scheduler is made; none of a run that is not understood."""
+    run = [event for event in run if BY_HAND not in event.detail]
     made = {event.optimizer: event for event in run if event.kind is Kind.CREATE and event.scheduler is not None}
     if not made or any(event.kind is Kind.OPAQUE for event in run):
         return

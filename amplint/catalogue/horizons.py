@@ -10,6 +10,7 @@ from __future__ import annotations
 from amplint.protocol.cadence import (
     ALONE,
     AMISS,
+    BY_HAND,
     COMPLEX,
     EPOCHS,
     MICRO_BATCHES,
@@ -61,6 +62,17 @@ def of_another_unit(moment: Moment) -> bool:
     if _shrunk(moment) is not None or amiss(moment):
         return True
     return (_disagree(moment) and not per_epoch_though_in_batches(moment)) or _warm(moment) is not None
+
+
+def by_hand_in_another_unit(moment: Moment) -> bool:
+    """Whether the program sets the rates by a position in micro-batches and a total in updates, or the reverse."""
+    often = steps_in(moment.cadence) in (MICRO_BATCHES, UPDATES) and counted(moment.cadence) in (MICRO_BATCHES, UPDATES)
+    return _by_hand(moment) and often and _disagree(moment)
+
+
+def _by_hand(moment: Moment) -> bool:
+    made = moment.last.get(Kind.CREATE)
+    return made is not None and BY_HAND in made.detail
 
 
 def uncounted(moment: Moment) -> bool:
@@ -116,7 +128,7 @@ def _differs(moment: Moment, counts: str | None) -> bool:
         return False
     if counts == EPOCHS:
         return cadence.passed[2] > 1  # else what is called an epoch has one batch
-    return not (counts == UPDATES and steps == MICRO_BATCHES)  # that is scheduler-per-micro-step
+    return not (counts == UPDATES and steps == MICRO_BATCHES) or _by_hand(moment)  # else scheduler-per-micro-step
 
 
 def per_epoch_though_in_batches(moment: Moment) -> bool:
@@ -203,7 +215,14 @@ _ALONE = {
 
 
 def unit_words(moment: Moment) -> dict[str, str]:
-    """Both units of a horizon, and what comes of it."""
+    """Both units of a horizon, what moves on in one of them, and what comes of it."""
+    return {"moves": "the position moves on" if _by_hand(moment) else _STEPS, **_of_units(moment)}
+
+
+_STEPS = "the scheduler steps"
+
+
+def _of_units(moment: Moment) -> dict[str, str]:
     counts, steps = counted(moment.cadence) or "", _paced(moment) or ""
     made = moment.last.get(Kind.CREATE)
     argument = f"`{made.detail['argument']}`" if made is not None and "argument" in made.detail else "the horizon"
@@ -258,6 +277,7 @@ def handed_over_per_step(fact: Fact) -> dict[str, str] | None:
     return {"argument": f"`{fact.arguments['argument']}`", "counts": EPOCHS, "steps": _SINGULAR[UPDATES]} | {
         "result": result,
         "unit": UPDATES,
+        "moves": _STEPS,
     }
 
 

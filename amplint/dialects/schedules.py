@@ -156,6 +156,9 @@ FORMER_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
 )
 """Subclasses of `LambdaLR`, before transformers had functions for them."""
 
+BY_HAND = "<rate by hand>"
+"""Stands for a function that is told the position in a schedule which the program computes by itself, and its total."""
+
 MEMBER = "[*]"
 """After the name of a table stands for a member of it, whichever that is."""
 

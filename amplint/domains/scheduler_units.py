@@ -283,8 +283,8 @@ def less(run: Run, op: str, made: Value, total: Value, part: Value) -> None:
     """
     if op != "-" or run.in_batches or not isinstance(total, (Symbol, int)):
         return
-    plain = isinstance(total, int) and isinstance(part, int)
-    if not plain or (isinstance(part, int) and NO_CHANCE <= 2 * part <= total):
+    most = not isinstance(total, int) or not isinstance(part, int) or NO_CHANCE <= 2 * part <= total
+    if most:
         run.totals[bound_text(made)] = bound_text(total)
 
 

@@ -64,7 +64,7 @@ def _is_size(run: Run, value: Value) -> bool:
 
 
 def as_attribute(text: str) -> str:
-    """The text of a setting, whether it is read of an object or out of its dict: `vars(args)["size"]` is `args.size`."""
+    """The text of a setting, read of an object or out of its dict: `vars(args)["size"]` is `args.size`."""
     return _KEY(r".\1", text)
 
 

@@ -211,8 +211,9 @@ def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple
     `batches`: it was computed from the updates of the whole run, whatever the schedule is meant for.
     """
     given = dict(call.keywords)
-    kinds = [getattr(scope.value(one), "value", None) for one in (*call.args[:1], *filter(None, [given.get(KIND)]))]
-    for name, position in schedule.of_kind(next(iter(kinds), None)).horizons.items():
+    named = given.get(KIND, call.args[0] if call.args else None)
+    kind = getattr(scope.value(named), "value", None) if named is not None else None
+    for name, position in schedule.of_kind(kind).horizons.items():
         value = given.get(name, call.args[position] if position < len(call.args) else None)
         if value is None:
             continue

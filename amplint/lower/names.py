@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.schedules import HORIZONS
+from amplint.dialects.schedules import BY_HAND, HORIZONS
 from amplint.dialects.vocabulary import ending, within
 from amplint.flow import program as ir
 
@@ -95,7 +95,7 @@ _THROUGH = frozenset(
     """abs bool cycle div divmod enumerate filter float getattr int islice iter len list max mean min mul next partial
     range reversed round scale sorted step sum tuple tqdm trange vars zip backward unscale_ update track autocast
     enter_context spawn DataLoader DataParallel DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
-)
+) | {BY_HAND}
 RATE = "lr"
 """What torch's optimizers call their rate, which may be divided by the window in place of the loss."""
 _CRITERION = ending(words.CRITERION, words.CRITERION_ITSELF, "cross_entropy", "cross_entropy_with_logits")

@@ -24,6 +24,7 @@ from amplint.lower.parts import parts
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
 from amplint.lower.put_aside import restores
 from amplint.lower.ranks import by_hand
+from amplint.lower.rates_by_hand import with_rates_by_hand
 from amplint.lower.relevance import Relevance
 from amplint.lower.stores import counted
 from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
@@ -48,7 +49,7 @@ def program_of(
     path: str, body: Body, around: Surroundings = Surroundings(), taken: Neighbours | None = None
 ) -> ir.Program:
     """The program of a module and of what it takes from others: what matters to the training step, nothing else."""
-    taken = taken or Neighbours()
+    taken, body = taken or Neighbours(), with_rates_by_hand(body)
     every = (*body, *by_their_names(taken, body)) if taken.links else body
     usage = usage_of(every)
     objects = around.words if ".__call__" in around.deeds.acting else frozenset()  # that are called

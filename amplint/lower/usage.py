@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from amplint.dialects import vocabulary as words
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
-from amplint.dialects.schedules import UNREAD
+from amplint.dialects.schedules import BY_HAND, UNREAD
 from amplint.dialects.torch import COLLECTIVES, TORCH
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
@@ -89,7 +89,7 @@ class Usage:
         if measures(call):
             return True
         if not isinstance(call.func, ir.Attr):
-            return last(call.func) in self.clips | self.wrappers
+            return last(call.func) in self.clips | self.wrappers | {BY_HAND}
         method, owner = call.func.name, last(call.func.owner)
         if writes_gradients(method):
             return True

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from amplint.domains import ranks, schedule_meanings, scheduler_units
+from amplint.dialects.schedules import BY_HAND
+from amplint.domains import ranks, rates_by_hand, schedule_meanings, scheduler_units
 from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
 from amplint.machine import arithmetic, attributes, places
@@ -314,6 +315,12 @@ def _vars(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
     return attributes.read(run, args[0], "__dict__") if known else Symbol("vars(...)")
 
 
+def _rate_by_hand(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """A rate is set by a position and a total."""
+    rates_by_hand.told(run, args[0], args[1], args[2], at)
+    return None
+
+
 def _filter(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return args[1] if len(args) > 1 else args[0]
 
@@ -367,4 +374,5 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "vars": _vars,
     "filter": _filter,
     "bool": _first,
+    BY_HAND: _rate_by_hand,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
+from amplint.dialects.schedules import BY_HAND
 from amplint.domains import scheduler_units
 from amplint.flow import program as ir
 from amplint.machine import (
@@ -46,7 +47,7 @@ from amplint.state.values import (
 _BUILTINS = frozenset(
     """abs all any bool dict divmod enumerate filter float getattr hasattr int isinstance iter len list map max min next
     open print range reversed round set setattr sorted str sum super tuple type vars zip""".split()
-)
+) | {BY_HAND}
 
 
 def evaluate(run: Run, scope: Scope, node: ir.Expr) -> Value:

@@ -30,7 +30,8 @@ def last(node: ast.expr) -> str:
 
 
 def _handed(tree: ast.Module) -> set[str]:
-    """The names of the functions that schedules are made of, and of what hands such a function out."""
+    """The names of the functions that schedules are made of, that compute a rate which is set by hand, and of what
+    hands such a function out."""
     made: dict[str, set[str]] = {}
     found = set[str]()
     for node in ast.walk(tree):
@@ -39,9 +40,21 @@ def _handed(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 made.setdefault(last(target), set()).update(_functions(node.value))
+            found |= _called(node.value) if any(map(_is_rate, node.targets)) else set()
     while more := {name for one in found for name in made.get(one, ())} - found:
         found |= more
     return found
+
+
+def _is_rate(target: ast.expr) -> bool:
+    """Whether the rate of an optimizer's group is set: `group["lr"]`."""
+    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "lr"
+
+
+def _called(value: ast.expr) -> set[str]:
+    """The names of what a rate is computed by: the functions called in it, and the name that it is."""
+    calls = {last(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
+    return (calls | {last(value)}) - {""}
 
 
 def _values(call: ast.Call) -> Iterator[ast.expr]:

@@ -108,8 +108,9 @@ class Run:
     has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
     a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
     `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
-    `shared_later`: epochs bound the run that were counted before a framework had its ranks share the loader.
-    `totals`: per text of a number that is one less a part, the text of the total.
+    `shared_later`: epochs bound the run that were counted before a framework had its ranks share the loader. `rates`:
+    by where one is set by hand, and its total, the position that it was set by last, and its schedule. `totals`: per
+    text of a number that is one less a part, the text of the total.
     `idle`: the places of calls that did nothing. `shut`: gates that have not opened, as they stood at first, and how
     often they stood there.
     """
@@ -183,6 +184,7 @@ class Run:
     early: list[dict[str, str]] = field(default_factory=list)
     shared_later: bool = False
     totals: dict[str, str] = field(default_factory=dict)
+    rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
     multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
     composed: list[tuple[list[dict[str, str]], dict[str, str]]] = field(default_factory=list)

@@ -82,15 +82,25 @@ None. The horizon or the place of the step may be the wrong one, and the horizon
 """
 
 from amplint.catalogue.amounts import at_least
-from amplint.catalogue.horizons import amiss, handed_over_per_step, of_another_unit, uncounted, unit_words
+from amplint.catalogue.horizons import (
+    amiss,
+    by_hand_in_another_unit,
+    handed_over_per_step,
+    of_another_unit,
+    uncounted,
+    unit_words,
+)
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="{argument} counts {counts}, but the scheduler steps once per {steps}: {result}",
+    message="{argument} counts {counts}, but {moves} once per {steps}: {result}",
     advice="count it in {unit}",
-    when=(Condition(Kind.END, cadence_steps=at_least(2), also=of_another_unit),),
+    when=(
+        Condition(Kind.END, cadence_steps=at_least(2), also=of_another_unit),
+        Condition(Kind.END, told=at_least(2), also=by_hand_in_another_unit),
+    ),
     place=Kind.CREATE,
     because=((Kind.SCHEDULER_STEP, "the scheduler steps here"),),
     milder=amiss,
