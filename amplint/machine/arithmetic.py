@@ -7,7 +7,7 @@ from fractions import Fraction
 from amplint.domains import loss_arithmetic, penalties, provenance, scheduler_units, units
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.state import known_numbers
+from amplint.state import counting, known_numbers
 from amplint.state.counting import tags_of
 from amplint.state.counts import Count, Length, Quotient, Remainder
 from amplint.state.model import WINDOW
@@ -173,6 +173,8 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         return _against_remainder(run, node, left, right)
     if node.op in ("in", "not in"):
         return _membership(run, node, left, right)
+    if (single := _is_single(run, node, left)) is not None:
+        return single
     first, second = known_numbers.number(run, left), known_numbers.number(run, right)
     if first is None and second is not None and node.gates and _may_be_a_window(left):
         run.model.learn_window(text_of(left))
@@ -187,6 +189,19 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         )
         return Gated(answer, length, assumed=_varies(run, length or "")) if node.gates else answer
     return _unknown(node, left, right)
+
+
+def _is_single(run: Run, node: ir.Compare, left: Value) -> bool | None:
+    """The answer where it is asked if an interval is a single step, which no window is called: one of several
+    optimizers may step in an interval of its own. None elsewhere."""
+    answer = _SINGLE.get(f"{node.op} {node.right.value!r}") if isinstance(node.right, ir.Const) else None
+    interval = isinstance(left, Symbol) and not counting.names_window(left.text)
+    if answer is None or not interval or len(run.optimizers) < 2 or known_numbers.window_of(run, left) is None:
+        return None
+    return run.decide(known_numbers.single(text_of(left)), Origin.RUN, default=False) is answer
+
+
+_SINGLE = {"<= 1": True, "< 2": True, "== 1": True, "> 1": False, ">= 2": False, "!= 1": False}
 
 
 def _may_be_a_window(value: Value) -> bool:

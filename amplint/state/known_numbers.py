@@ -22,7 +22,14 @@ def window_of(run: Run, value: Value) -> Length | None:
     if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA or value.tags & SET:
         return None
     named = names_window(value.text) and not _COMPUTED(value.text)  # `a // accum` is no `accum`
-    return Length(run.model.length(value), value.text) if named or value.text in run.model.windows else None
+    if not named and value.text not in run.model.windows:
+        return None
+    return Length(1 if run.forced.get(single(value.text)) else run.model.length(value), value.text)
+
+
+def single(text: str) -> str:
+    """The condition under which a window holds a single micro-step."""
+    return f"{text} <= 1"
 
 
 def number(run: Run, value: Value) -> int | Fraction | None:
