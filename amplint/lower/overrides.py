@@ -9,6 +9,7 @@ from amplint.dialects import LOSS_CLASSES, TRAINERS
 from amplint.dialects.dialect import Normalization
 from amplint.dialects.transformers import TRAINER_LOOP
 from amplint.flow import program as ir
+from amplint.lower.added_means import added_mean
 from amplint.lower.derived_classes import derived_classes
 from amplint.lower.drivers import driven_by_hand, put_by_name, replaced
 from amplint.lower.names import last, walk
@@ -76,6 +77,10 @@ class Overrides:
         settled = usual is Normalization.SETTLED or self.says or _divides(lineage) or self._of_plain_models(lineage)
         if said == "ignored" and settled:
             said = "settled"
+        if said == "used" and not settled and (added := added_mean(method)) is not None:
+            yield Fact(
+                f"{lineage.public}.compute_loss", Site(self.path, *added.at), {COUNT: "added"}, "overrides", mild=True
+            )
         mild = self.older or (said == "ignored" and (usual is Normalization.MODEL or self.alone))
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
 

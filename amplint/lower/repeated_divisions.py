@@ -33,11 +33,11 @@ def divided_again(method: ir.Function) -> Again | None:
     known: dict[str, str] = {}
     for node in method.body:
         for value in _values(node):
-            divisor, before = _last_division(value), _normalized(value.left, known) if _is_quotient(value) else None
+            divisor, before = _last_division(value), normalized(value.left, known) if _is_quotient(value) else None
             if divisor and before:
                 return Again(node, divisor, before)
         if not isinstance(node, (ir.Return, ir.Do)):
-            known = _after(node, known)
+            known = after(node, known)
     return None
 
 
@@ -46,8 +46,8 @@ def _values(node: ir.Stmt) -> Iterator[ir.Binary]:
     if isinstance(node, ir.Augment) and node.op.rstrip("=") == "/":
         yield ir.Binary(node.at, "/", node.target, node.value)
     elif isinstance(node, (ir.Assign, ir.Return)) and node.value is not None:
-        parts = _parts(node.value) if isinstance(node, ir.Return) else [node.value]
-        yield from (part for whole in parts for part in _quotients(whole))
+        whole_ones = parts(node.value) if isinstance(node, ir.Return) else [node.value]
+        yield from (part for whole in whole_ones for part in _quotients(whole))
 
 
 def _quotients(value: ir.Expr) -> list[ir.Binary]:
@@ -55,11 +55,11 @@ def _quotients(value: ir.Expr) -> list[ir.Binary]:
     return [*_quotients(value.left), value] if isinstance(value, ir.Binary) and value.op == "/" else []
 
 
-def _parts(value: ir.Expr) -> list[ir.Expr]:
+def parts(value: ir.Expr) -> list[ir.Expr]:
     """What may be returned, in a tuple or under a condition."""
     if isinstance(value, ir.Display):
-        return [part for item in value.items for part in _parts(item)]
-    return [*_parts(value.yes), *_parts(value.no)] if isinstance(value, ir.Choice) else [value]
+        return [part for item in value.items for part in parts(item)]
+    return [*parts(value.yes), *parts(value.no)] if isinstance(value, ir.Choice) else [value]
 
 
 def _is_quotient(value: ir.Expr) -> bool:
@@ -72,12 +72,12 @@ def _last_division(value: ir.Binary) -> str:
     return name if name == COUNT or name in WINDOWS else ""
 
 
-def _normalized(value: ir.Expr, known: Mapping[str, str]) -> str | None:
+def normalized(value: ir.Expr, known: Mapping[str, str]) -> str | None:
     """By what a value is normalized over the window, in words; None where that is not certain."""
     if isinstance(value, ir.Name):
         return known.get(value.name)
     if isinstance(value, ir.Binary) and value.op == "/":
-        return f"`{COUNT}`" if last(value.right) == COUNT else _normalized(value.left, known)
+        return f"`{COUNT}`" if last(value.right) == COUNT else normalized(value.left, known)
     return "the trainer's own `compute_loss`" if _is_handed_on(value) else None
 
 
@@ -90,12 +90,12 @@ def _is_handed_on(value: ir.Expr) -> bool:
     return above and any(last(part) == COUNT for whole in given for part in walk(whole) if isinstance(part, ir.Expr))
 
 
-def _after(node: ir.Stmt, known: Mapping[str, str]) -> dict[str, str]:
+def after(node: ir.Stmt, known: Mapping[str, str]) -> dict[str, str]:
     """What is known to be normalized after a statement."""
     if isinstance(node, ir.Assign) and isinstance(node.target, (ir.Name, ir.Display)):
         names = node.target.items if isinstance(node.target, ir.Display) else (node.target,)
         rest = {name: by for name, by in known.items() if name not in {last(one) for one in names}}
-        by = _normalized(node.value, known)
+        by = normalized(node.value, known)
         return rest if by is None else {last(names[0]): by, **rest}
     if isinstance(node, ir.Augment) and isinstance(node.target, ir.Name):
         rest = {name: by for name, by in known.items() if name != node.target.name}

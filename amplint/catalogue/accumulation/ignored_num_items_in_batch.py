@@ -82,6 +82,14 @@ _IGNORED = {
 }
 
 
+_ADDED = {
+    "why": "adds the mean of its own micro-batch to a loss that is normalized over the whole window: where the model's "
+    "`forward` takes `**kwargs` the trainer does not divide by the window, and what is added counts "
+    "`gradient_accumulation_steps` times",
+    "remedy": "divide what is added by `self.args.gradient_accumulation_steps`",
+}
+
+
 _MAKERS = frozenset({"compute_loss", "compute_loss_func"})
 _SEEN = {
     "why": "returns the mean over its own micro-batch, and the trainer leaves the window to it: the gradient of "
@@ -104,7 +112,7 @@ def _seen(moment: Moment) -> dict[str, str]:
 def _ignored(fact: Fact) -> dict[str, str] | None:
     if fact.used != "overrides" or not fact.called.endswith(".compute_loss"):
         return None
-    return {"missing": _MISSING, "ignored": _IGNORED}.get(str(fact.arguments["num_items_in_batch"]))
+    return {"missing": _MISSING, "ignored": _IGNORED, "added": _ADDED}.get(str(fact.arguments["num_items_in_batch"]))
 
 
 RULE = Rule(
