@@ -6,7 +6,6 @@ from amplint.domains import scheduler_units
 from amplint.flow import program as ir
 from amplint.protocol.cadence import BY_HAND
 from amplint.protocol.events import Kind
-from amplint.state.counts import Count
 from amplint.state.run import Run
 from amplint.state.values import Scheduler, Symbol, Value
 
@@ -17,12 +16,12 @@ def told(run: Run, position: Value, total: Value, text: str, at: ir.Span) -> Non
     What goes on by longer strides keeps no pace."""
     if len(run.optimizers) != 1:
         return
-    known = run.rates.get((at, text))
+    known = run.horizons.rates.get((at, text))
     ahead = _apart(known[0], position) if known is not None else None
     if ahead == 0:
         return
     made = known[1] if known is not None and ahead is not None and ahead > 0 else _made(run, total, text, at)
-    run.rates[at, text] = position, made
+    run.horizons.rates[at, text] = position, made
     detail = {BY_HAND: "yes"}
     if run.sometimes or (ahead is not None and ahead > 1):
         detail["sometimes"] = "yes"
@@ -42,5 +41,4 @@ def _apart(one: Value, other: Value) -> int | None:
     """How far a position is from another one, None where that is not known."""
     if isinstance(one, Symbol) and isinstance(other, Symbol):
         return other.offset - one.offset if one.text == other.text else None
-    plain = isinstance(one, (int, Count)) and isinstance(other, (int, Count))
-    return int(other) - int(one) if plain else None
+    return int(other) - int(one) if isinstance(one, int) and isinstance(other, int) else None

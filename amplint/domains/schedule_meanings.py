@@ -42,8 +42,9 @@ def length_of(tag: str) -> str:
 
 def shared_out(value: Value) -> Value:
     """A loader as one that hands each rank its share, as far as it is known to be one; anything else as it is."""
-    loads = isinstance(value, Symbol) and ("loaded" in value.tags or _LOADER(value.name))
-    return with_changes(value, tags=value.tags | {OF_A_RANK}) if loads else value
+    if not isinstance(value, Symbol) or not ("loaded" in value.tags or _LOADER(value.name)):
+        return value
+    return with_changes(value, tags=value.tags | {OF_A_RANK})
 
 
 def settle(run: Run) -> None:

@@ -169,7 +169,7 @@ def _warm(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None
     """Notes what a warm-up counts, where what it was computed from leaves no doubt."""
     tags = tags_of(value)
     if tags and not tags & {"parts", "multiplied", "samples", "shrunk", SHARED_AGAIN}:
-        run.warm.append((counted(run, argument, value), detail))
+        run.horizons.warm.append((counted(run, argument, value), detail))
 
 
 def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
@@ -178,7 +178,7 @@ def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
     rest = [one for one in factors if not (names_window(one) or units.PROCESSES.search(one))]
     if len(rest) == 1 and rest[0].replace(".", "").isidentifier():
         processes = any(units.PROCESSES.search(one) for one in factors)
-        run.multiplied.append((rest[0], processes, detail))
+        run.horizons.multiplied.append((rest[0], processes, detail))
 
 
 UNTOLD = "a total of which nobody can tell what it counts"
@@ -221,11 +221,11 @@ def settle(run: Run) -> None:
         else:
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     schedule_meanings.unsettle(run)
-    for warm, detail in run.warm:
+    for warm, detail in run.horizons.warm:
         prepared = any(detail is one for one in run.prepared)
         if "exact" in warm and (not prepared or warm["unit"] == EPOCHS):
             detail[WARM_UP] = warm["unit"]
-    for text, processes, detail in run.multiplied:
+    for text, processes, detail in run.horizons.multiplied:
         prepared = any(detail is one for one in run.prepared)
         if _counted(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
@@ -238,7 +238,7 @@ def _of_one_process(run: Run, text: str) -> bool:
     What only keeps a count from going on shows nothing where epochs may be over before.
     """
     by_chance = text.isdecimal() and int(text) < NO_CHANCE
-    found = run.turns.get(text, set()) or (set[str]() if run.shared_later else _compared(run, text))
+    found = run.turns.get(text, set()) or (set[str]() if run.horizons.shared_later else _compared(run, text))
     return bool(found) and found <= {MICRO_BATCHES, UPDATES} and text != OF_BATCHES and not by_chance
 
 
@@ -253,7 +253,7 @@ def _shown(run: Run, text: str) -> str | None:
 
 def _counted(run: Run, text: str) -> set[str]:
     found = run.turns.get(text, set()) | _compared(run, text)
-    return found if found or text not in run.totals else _counted(run, run.totals[text])
+    return found if found or text not in run.horizons.totals else _counted(run, run.horizons.totals[text])
 
 
 def _compared(run: Run, text: str) -> set[str]:
@@ -285,7 +285,7 @@ def less(run: Run, op: str, made: Value, total: Value, part: Value) -> None:
         return
     most = not isinstance(total, int) or not isinstance(part, int) or NO_CHANCE <= 2 * part <= total
     if most:
-        run.totals[bound_text(made)] = bound_text(total)
+        run.horizons.totals[bound_text(made)] = bound_text(total)
 
 
 def at_least_one(run: Run, made: Symbol, values: list[Value]) -> Symbol:
@@ -293,7 +293,7 @@ def at_least_one(run: Run, made: Symbol, values: list[Value]) -> Symbol:
     rest = [value for value in values if not (type(value) is int and value <= 1)]
     if len(values) != 2 or len(rest) != 1 or not isinstance(rest[0], Symbol):
         return made
-    run.totals[made.text] = bound_text(rest[0])
+    run.horizons.totals[made.text] = bound_text(rest[0])
     return with_changes(made, tags=rest[0].tags)
 
 
@@ -308,7 +308,7 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
         return  # nothing was back-propagated: a batch that was passed over
     unit = ones[0] if ones else "several"
     bound = stream.bound if stream.bound is not None else stream.length
-    run.shared_later |= units.EPOCHS_BEFORE in tags_of(bound)
+    run.horizons.shared_later |= units.EPOCHS_BEFORE in tags_of(bound)
     if bound is not None:
         run.turns.setdefault(bound_text(bound), set()).add(unit)
     if stream.batches or tags_of(stream.length) & _BATCHES == {"batches"}:

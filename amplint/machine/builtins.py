@@ -317,7 +317,7 @@ def _vars(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 def _rate_by_hand(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """A rate is set by a position and a total."""
-    rates_by_hand.told(run, args[0], args[1], args[2], at)
+    rates_by_hand.told(run, args[0], args[1], text_of(args[2]), at)
     return None
 
 

@@ -15,6 +15,7 @@ from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
+from amplint.state.horizons import Horizons
 from amplint.state.model import Model
 from amplint.state.scopes import Module, Scope
 from amplint.state.signals import Signal
@@ -85,16 +86,15 @@ class Run:
     what passes in one turn of it; `lengths`: per text of what loops went through, its length; `compared`: per symbol,
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
-    steps; `early`: of those made before anything was handed to one; `warm`: what warm-ups count, with those of their
-    schedules; `multiplied`: those that are so many windows, and whether for each process; `composed`: those of
-    schedules of the program's own, with those of the numbers that enter them. `annotations`: what role those of
-    parameters name. `doubts`: the updates so far, at each condition that may ask about the last one. `finite`: the
-    tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit. `kept`: the
-    updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out. `batch_sizes`:
-    of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer that code
-    which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
-    framework's whole step. `called`: it began in a function that others call, in contexts that are not seen.
-    `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
+    steps; `early`: of those made before anything was handed to one; `composed`: those of schedules of the program's
+    own, with those of the numbers that enter them; `horizons`: what else is known of such numbers. `annotations`:
+    what role those of parameters name. `doubts`: the updates so far, at each condition that may ask about the last one.
+    `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit.
+    `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out.
+    `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the
+    optimizer that code which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`:
+    what runs is a framework's whole step. `called`: it began in a function that others call, in contexts that are not
+    seen. `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
     `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects that are not
     seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises is caught.
     `stands_in`: what runs is a method of the user's in the place of a framework's.
@@ -108,9 +108,6 @@ class Run:
     has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
     a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
     `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
-    `shared_later`: epochs bound the run that were counted before a framework had its ranks share the loader. `rates`:
-    by where one is set by hand, and its total, the position that it was set by last, and its schedule. `totals`: per
-    text of a number that is one less a part, the text of the total.
     `idle`: the places of calls that did nothing. `shut`: gates that have not opened, as they stood at first, and how
     often they stood there.
     """
@@ -181,12 +178,8 @@ class Run:
     compared: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     unsettled: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     prepared: list[dict[str, str]] = field(default_factory=list)
+    horizons: Horizons = field(default_factory=Horizons)
     early: list[dict[str, str]] = field(default_factory=list)
-    shared_later: bool = False
-    totals: dict[str, str] = field(default_factory=dict)
-    rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)
-    warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
-    multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
     composed: list[tuple[list[dict[str, str]], dict[str, str]]] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     finite: int = 0

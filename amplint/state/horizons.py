@@ -1,0 +1,25 @@
+"""What a run knows of the numbers that schedules and loops are bounded by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from amplint.flow import program as ir
+from amplint.state.values import Scheduler, Value
+
+
+@dataclass
+class Horizons:
+    """The numbers of a run.
+
+    `warm`: what warm-ups count, with the details of the events that made their schedules. `multiplied`: schedules that
+    are so many windows, and whether for each process. `shared_later`: epochs bound the run that were counted before a
+    framework had its ranks share the loader. `totals`: per text of a number that is one less a part, the text of the
+    total. `rates`: by where one is set by hand, and its total, the position that it was set by last, and its schedule.
+    """
+
+    warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
+    multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
+    shared_later: bool = False
+    totals: dict[str, str] = field(default_factory=dict)
+    rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)
