@@ -112,7 +112,7 @@ def _divmod(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 
 def _of_two(run: Run, op: str, args: list[Value], at: ir.Span) -> Value:
-    left, right = (ir.Text(at, text_of(value)) for value in args)
+    left, right = (ir.Text(at, "" if isinstance(value, NUMBER) else text_of(value)) for value in args)
     return arithmetic.binary(run, ir.Binary(at, op, left, right), *args)
 
 
