@@ -17,9 +17,10 @@ from amplint.dialects import advice as advised
 from amplint.domains.hidden_windows import released
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness, in_own_names
 from amplint.flow import program as ir
+from amplint.flow.breaches import Breach
 from amplint.flow.conditions import in_words
 from amplint.flow.home import brought_home
-from amplint.flow.judge import Breach, judge
+from amplint.flow.judge import judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.lower.asked_models import clips_of_shards
@@ -323,7 +324,8 @@ def _joined(*conditions: str) -> str:
 
 def _raised(names: tuple[str, ...]) -> str:
     """That the mistake waits for another value than the default."""
-    return f" (with {' and '.join(f'`{name}`' for name in names)} above 1, its default)" if names else ""
+    whose = "its" if len(names) == 1 else "their"
+    return f" (with {' and '.join(f'`{name}`' for name in names)} above {whose} default of 1)" if names else ""
 
 
 def _latent(names: tuple[str, ...]) -> str:

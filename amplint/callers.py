@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from amplint.flow import program as ir
-from amplint.flow.judge import Breach
+from amplint.flow.breaches import Breach
 from amplint.flow.loop_places import extent, functions_in
 from amplint.protocol.events import Site
 from amplint.source.importing import importers

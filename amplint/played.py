@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from amplint.budget import Budget
 from amplint.flow import program as ir
+from amplint.flow.breaches import Trace
 from amplint.flow.choices import all_runs
-from amplint.flow.judge import Trace
 from amplint.lower.passing_on import passing_on
 from amplint.machine.entry_points import Entry, entries, play
 from amplint.protocol.events import Kind

@@ -36,3 +36,21 @@ def hides(name: str) -> bool:
     """
     changes = _HIDES(name) or name in ("clip", "clip_") or (_OF_GRADIENTS(name) and _ACTS(name) and not _ASIDE(name))
     return words.words(name)[:1] != ("on",) and changes and not _READS(name)
+
+
+_KEEPS_ITS_KIND = frozenset("to cuda cpu half float double bfloat16 train eval requires_grad_".split())
+
+
+def gives_an_object(text: str) -> bool:
+    """Whether what is called is written like a class, a constructor of one, or a move of a model: it never gives None.
+
+    `Net`, `lib.Net`, `Net.from_pretrained`, `net.to`.
+    """
+    *owners, name = text.split(".")
+    owner = owners[-1] if owners else ""
+    made = _is_a_class(name) or (_is_a_class(owner) and name.startswith("from_"))
+    return made or (bool(owner) and name in _KEEPS_ITS_KIND)
+
+
+def _is_a_class(name: str) -> bool:
+    return name[:1].isupper() and not name.isupper()

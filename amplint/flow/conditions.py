@@ -9,6 +9,8 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import combinations
 
+from amplint.flow.spelling import OFF, ON
+
 MOST = 3
 """Conditions that a message names."""
 
@@ -23,12 +25,15 @@ def needed(shown: Sequence[Choices], others: Sequence[Choices], open_: AbstractS
     """The choices that all runs in `shown` made, as few as each of the `others` has made at least one of otherwise.
 
     What nobody asked in a run was not decided otherwise, unless another answer settles it, or nothing else sets that
-    run apart. `open_`: what depends on the batches or on code that was not followed; it is named last.
+    run apart. `open_`: what depends on the batches or on code that was not followed; it is named last. What something
+    equals says more than one thing that it does not equal.
     """
     common = {key: value for key, value in shown[0].items() if all(run.get(key) is value for run in shown)}
     apart = {_apart(common, run) for run in others} - {frozenset()}
     keys = [key for key in common if any(key in one for one in apart)]
-    ranked = sorted(keys, key=lambda key: (key in open_, bool(_STRANGE.search(key))))
+    named = {same[1] for key in keys if common[key] and (same := _EQUALITY.match(key))}
+    less = {key for key in keys if not common[key] and (same := _EQUALITY.match(key)) and same[1] in named}
+    ranked = sorted(keys, key=lambda key: (key in open_, bool(_STRANGE.search(key)), key in less))
     chosen = _fewest(ranked, apart)
     return tuple((key, common[key]) for key in keys if key in chosen)
 
@@ -62,8 +67,22 @@ def _fewest(ranked: Sequence[str], apart: AbstractSet[frozenset[str]]) -> frozen
 _EQUALITY = re.compile(r"^((?:(?! (?:and|or|not|==) ).)+) == ('[^']*'|-?\d[\d.]*)$")
 """That something equals a literal."""
 
-_OPPOSITE = {"==": "!=", "is": "is not", "in": "not in", ">=": "<", ">": "<="}
-_COMPARISON = re.compile(rf"^((?:(?! (?:and|or|not) ).)+?) ({'|'.join(_OPPOSITE)}) (\S+|'[^']*')$")
+_POSITIVE = {"!=": "==", "is not": "is", "not in": "in", "<": ">=", "<=": ">"}
+_OPPOSITE = {"==": "!=", "is": "is not", "in": "not in", ">=": "<", ">": "<="} | _POSITIVE
+_EITHER = "|".join(sorted(_OPPOSITE, key=len, reverse=True))
+_COMPARISON = re.compile(rf"^((?:(?! (?:and|or|not) ).)+?) ({_EITHER}) (\S+|'[^']*'|[({{\[][^()\[\]{{}}]*[\]}})])$")
+_OPERATORS: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
 
 
 _OF_A_LIBRARY = re.compile(r"^[A-Za-z ]+'s ")
@@ -81,12 +100,9 @@ def in_words(conditions: Iterable[Condition], lines: Iterable[str] = ()) -> str:
     of computed ones only those that it asks for."""
     known = list(conditions)
     asked = _asked(tuple(lines)) if known else {}
-    said = [
-        _in_words(asked.get(_LOST.sub("", key), key), value)
-        for key, value in known
-        if not _COMPUTED.search(key) or _LOST.sub("", key) in asked
-    ]
-    return f" (when {' and '.join(said[:MOST])})" if said else ""
+    written = ((asked.get(_LOST.sub("", key)), key, value) for key, value in known)
+    said = [_in_words(text or key, value) for text, key, value in written if text or not _COMPUTED.search(key)]
+    return f" (when {' and '.join(dict.fromkeys(said[:MOST]))})" if said else ""
 
 
 @lru_cache(maxsize=8)
@@ -96,9 +112,51 @@ def _asked(lines: tuple[str, ...]) -> Mapping[str, str]:
         tree = ast.parse("\n".join(line.rstrip("\r\n") for line in lines))
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert))]
-    found = (ast.unparse(part) for test in tests for part in _parts(test))
-    return {_LOST.sub("", text): text for text in found}
+    nodes = list(ast.walk(tree))
+    tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert))]
+    compared = [node for node in nodes if isinstance(node, ast.Compare)]
+    found: dict[str, str] = {}
+    for told in (_as_truths(compared), _members(compared), _positive(compared)):
+        found |= {_LOST.sub("", key): text for key, text in told}
+    return found | {_LOST.sub("", text): text for test in tests for part in _parts(test) if (text := ast.unparse(part))}
+
+
+Told = Iterator[tuple[str, str]]
+"""What a run decides, and how a program asks that."""
+
+
+def _positive(compared: Iterable[ast.Compare]) -> Told:
+    """Every comparison of two things, and what one that denies something denies."""
+    for node in compared:
+        if len(node.ops) == 1:
+            text, (left, op, right) = ast.unparse(node), _sides(node)
+            yield text, text
+            if op in _POSITIVE:
+                yield (positive := f"{left} {_POSITIVE[op]} {right}"), positive
+
+
+def _as_truths(compared: Iterable[ast.Compare]) -> Told:
+    """What is asked to be on or off, and how."""
+    for node in compared:
+        left, op, right = _sides(node)
+        if f"{op} {right}" in ON:
+            yield left, f"{left} {op} {right}"
+        elif f"{op} {right}" in OFF:
+            yield left, f"{left} {_OPPOSITE[op]} {right}"
+
+
+def _sides(node: ast.Compare) -> tuple[str, str, str]:
+    """What is compared, how, and with what: first of all, where it is compared with several."""
+    return ast.unparse(node.left), _OPERATORS[type(node.ops[0])], ast.unparse(node.comparators[0])
+
+
+def _members(compared: Iterable[ast.Compare]) -> Told:
+    """The equality with each literal of a display that something is asked to be in."""
+    for node in compared:
+        display = node.comparators[0]
+        if isinstance(node.ops[0], (ast.In, ast.NotIn)) and isinstance(display, (ast.Set, ast.Tuple, ast.List)):
+            asked, whole = ast.unparse(node.left), ast.unparse(display)
+            yield from ((f"{asked} == {ast.unparse(one)}", f"{asked} in {whole}") for one in display.elts)
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:

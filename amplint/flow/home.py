@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
-from amplint.flow.judge import Breach
+from amplint.flow.breaches import Breach
 from amplint.protocol.events import Site
 
 Keys = Collection[tuple[str, Site]]

@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.through import words_of
-from amplint.flow.attribution import attributed
+from amplint.flow.breaches import Breach, Shown, Trace, asking_of, moments, steps, visits
 from amplint.flow.conditions import needed
-from amplint.protocol.events import STEPS, Event, Kind, Site
-from amplint.protocol.scene import Scene, scene_of
-from amplint.protocol.state import Moment, State
+from amplint.flow.spared import Spared, goes_on, trains
+from amplint.protocol.events import Kind, Site
+from amplint.protocol.scene import scene_of
 
 MOST_FREE = 8
 """Choices of one run that are doubted."""
@@ -28,82 +28,21 @@ _PRECISION_FLAG = re.compile(r"(?i)\bamp|amp\b|_amp|fp16|half|scaler|mixed|(?<!b
 _EQUAL = re.compile(r" == '([^']*)'$")
 
 
-@dataclass(frozen=True)
-class Trace:
-    """A run as the judge needs it: its events and its choices.
-
-    `opaque`: choices about what code did that could not be followed. `data`: choices that depend on the batches.
-    `open`: what the gradients held before the first event is not known. `cut`: the program itself, or a limit, ended
-    the run before its time. `idle`: the places of calls that did nothing, such as those of a scaler that is off.
-    """
-
-    events: Sequence[Event]
-    choices: Mapping[str, bool]
-    opaque: frozenset[str] = frozenset()
-    data: frozenset[str] = frozenset()
-    open: bool = False
-    cut: bool = False
-    idle: frozenset[Site] = frozenset()
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A moment, the events of its run, and which of them it is about."""
-
-    moment: Moment
-    events: Sequence[Event]
-    at: int
-
-
-@dataclass(frozen=True)
-class Breach:
-    """A rule broken at a place, with what was known at the moment that showed it.
-
-    `because` is the witness; `assumed` are the choices of conditions without which it does not happen; `latent` are the
-    constants that have to be changed first, `raised` settings with a default that hides it; `calls` are the places of
-    the calls that led there, from the outermost.
-    `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it. `otherwise`: the
-    choices of its run, each time with another one that is free taken the other way: such runs may refute it. `without`:
-    the same with each of `assumed`: such runs say whether it is needed.
-    `about`: calls that say what the user calls the optimizer of the moment, and its scaler.
-    """
-
-    rule: str
-    site: Site
-    mild: bool
-    words: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
-    because: tuple[tuple[Site, str], ...] = field(default=(), compare=False)
-    assumed: tuple[tuple[str, bool], ...] = field(default=(), compare=False)
-    latent: tuple[str, ...] = ()
-    raised: tuple[str, ...] = ()
-    calls: tuple[Site, ...] = field(default=(), compare=False)
-    shown: Shown | None = field(default=None, compare=False, repr=False)
-    scene: Scene | None = field(default=None, compare=False, repr=False)
-    otherwise: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
-    without: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
-    about: tuple[tuple[Kind, Site], ...] = field(default=(), compare=False, repr=False)
-
-    @property
-    def key(self) -> tuple[str, Site]:
-        """What makes two breaches the same finding."""
-        return (self.rule, self.site)
-
-
 def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
     """The breaches that stand, each once, the most serious form of it; sorted by place."""
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
-    asking = _asking(rules)
+    asking = asking_of(rules)
     beside = _contrasts(meant, rules)
     every = [(trace, [*_breaches(trace, asking), *beside[at]]) for at, trace in enumerate(meant)]
-    unused = _CLIPS if any(map(_steps, meant)) else _CLIPS | {"scaler"}
+    unused = _CLIPS if any(map(steps, meant)) else _CLIPS | {"scaler"}
     runs = [
-        (trace, [one for one in _hidden(found, rules) if _steps(trace) or rules[one.rule].family not in unused])
+        (trace, [one for one in _hidden(found, rules) if steps(trace) or rules[one.rule].family not in unused])
         for trace, found in every
     ]
     standing = _standing(runs, rules, _silent(traces, rules))
     best = {one.key: one for one in _unexplained(list(standing.values()), rules)}
-    spared = _Spared(every, {name: rule for name, rule in rules.items() if any(key[0] == name for key in best)})
+    spared = Spared(every, {name: rule for name, rule in rules.items() if any(key[0] == name for key in best)})
     explained = (_explained(_set(breach, rules), runs, spared.by(breach)) for breach in best.values())
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
 
@@ -163,11 +102,6 @@ def _about(shown: Shown) -> Iterable[tuple[Kind, Site]]:
             yield kind, found[0].site
 
 
-def _steps(trace: Trace) -> bool:
-    """Whether an optimizer steps in a run."""
-    return any(event.kind in STEPS for event in trace.events)
-
-
 def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
     """The rules that some event of some run refutes."""
     events = [event for trace in traces for event in trace.events]
@@ -199,82 +133,6 @@ def _assumed(shown: Sequence[Trace], spared: Sequence[Trace]) -> tuple[tuple[str
     return needed([trace.choices for trace in shown], [trace.choices for trace in spared], doubtful)
 
 
-_ON_CUDA = "torch.cuda.is_available()"
-
-
-class _Spared:
-    """Which runs are known to be without a mistake that others make.
-
-    A run says nothing on a machine without CUDA, which is a rehearsal; one that was ended early, or before its first
-    update; one in which more is not followed; one in which the mistake is made and another one is told for it, or in
-    which nobody knows what decides.
-    """
-
-    def __init__(self, every: Sequence[tuple[Trace, list[Breach]]], rules: Mapping[str, Rule]) -> None:
-        self._every, self._asking = every, _asking(rules)
-        self._doubts: dict[int, frozenset[tuple[str, Site]]] = {}
-
-    def by(self, breach: Breach) -> list[Trace]:
-        """The runs that come to the place of a breach and are known to be without it."""
-        return [
-            trace
-            for at, (trace, found) in enumerate(self._every)
-            if trace.choices.get(_ON_CUDA, True)
-            and all(one.key != breach.key for one in found)
-            and (breach.site in trace.idle or _comes_to(breach.site, trace.events))
-            and _goes_on(breach, trace)
-            and _trains(breach, trace)
-            and _is_followed(breach, trace)
-            and breach.key not in self._doubted(at)
-        ]
-
-    def _doubted(self, at: int) -> frozenset[tuple[str, Site]]:
-        if at not in self._doubts:
-            self._doubts[at] = frozenset(_doubted(self._every[at][0], self._asking))
-        return self._doubts[at]
-
-
-def _goes_on(breach: Breach, trace: Trace) -> bool:
-    """Whether a run goes on for as long as it took the mistake to show."""
-    shown = breach.shown
-    if not trace.cut or shown is None:
-        return True
-    return _visits(breach, trace.events) >= _visits(breach, shown.events[: shown.at + 1])
-
-
-def _trains(breach: Breach, trace: Trace) -> bool:
-    """Whether the optimizer of a mistake steps in a run, if it does beside it: a run may be over before its first
-    update, or leave each one out."""
-    shown = breach.shown
-    if shown is None:
-        return True
-    stepped = {event.optimizer for event in shown.events if event.kind in STEPS}
-    own = stepped & {shown.moment.name} or stepped
-    return not own or any(event.kind in STEPS and event.optimizer in {None, *own} for event in trace.events)
-
-
-def _is_followed(breach: Breach, trace: Trace) -> bool:
-    """Whether no code runs unseen that does not run beside the mistake: it may hide the same."""
-    return breach.shown is None or _unseen(trace.events) <= _unseen(breach.shown.events)
-
-
-def _unseen(events: Iterable[Event]) -> frozenset[Site]:
-    return frozenset(event.site for event in events if event.kind is Kind.OPAQUE)
-
-
-def _doubted(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[tuple[str, Site]]:
-    """The rules of which a run cannot say whether they are broken, and where."""
-    for moment, _, _ in _moments(trace):
-        for rule in asking[moment.event.kind]:
-            if rule.doubts(moment):
-                yield rule.id, rule.site(moment)
-
-
-def _comes_to(site: Site, events: Iterable[Event]) -> bool:
-    """Whether a run comes to a place, the test of a window included."""
-    return any(site in (*_places(event), event.gate.site if event.gate else None) for event in events)
-
-
 def _contradicts(trace: Trace) -> bool:
     """Whether two flags that both speak of float16 disagree: nobody can know that such a run exists."""
     values = {value for key, value in trace.choices.items() if _speaks_of_float16(key)}
@@ -292,31 +150,12 @@ def _goes_back(trace: Trace) -> bool:
     return any(event.kind is Kind.BACKWARD for event in trace.events)
 
 
-def _asking(rules: Mapping[str, Rule]) -> Mapping[Kind, list[Rule]]:
-    """The rules that ask about each kind of event."""
-    found: dict[Kind, list[Rule]] = {kind: [] for kind in Kind}
-    for rule in rules.values():
-        for kind in {kind for condition in rule.when for kind in condition.kinds}:
-            found[kind].append(rule)
-    return found
-
-
 def _breaches(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[Breach]:
     """Every breach of one run."""
-    for moment, events, at in _moments(trace):
+    for moment, events, at in moments(trace):
         for rule in asking[moment.event.kind]:
             if rule.breaks(moment):
                 yield _breach(rule, Shown(moment, events, at))
-
-
-def _moments(trace: Trace) -> Iterable[tuple[Moment, Sequence[Event], int]]:
-    """Every moment of a run, and the events of which it is one: before that takes effect."""
-    state = State(unknown_start=trace.open)
-    state.expect(trace.events)
-    events = attributed(trace.events)
-    for at, event in enumerate(events):
-        for moment in state.moments(event):
-            yield moment, events, at
 
 
 def _contrasts(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[list[Breach]]:
@@ -365,7 +204,7 @@ def _refuting(
     for other, found in runs:
         if other is trace or any(other.choices.get(key, value) != value for key, value in known.items()):
             continue
-        reached = _visits(breach, other.events) and _counted(breach, other)
+        reached = visits(breach, other.events) and _counted(breach, other)
         if reached and all(one.key != breach.key for one in found):
             taken = ((key, trace.choices[key]) for key in free & trace.choices.keys())
             return frozenset((key, value) for key, value in taken if other.choices.get(key, value) != value)
@@ -382,17 +221,7 @@ def _would_be_refuted(
     return all(any(other.choices.get(key, value) != value for key, value in wanted.items()) for other, _ in runs)
 
 
-def _visits(breach: Breach, events: Iterable[Event]) -> int:
-    """How often a run comes to the place of a breach."""
-    return sum(breach.site in _places(event) for event in events)
-
-
-def _places(event: Event) -> tuple[Site, ...]:
-    """What a finding that an event shows may point at, in the runs without it too."""
-    return (event.site, *event.maker[-1:])
-
-
 def _counted(breach: Breach, other: Trace) -> bool:
     """Whether the other run steps at all, and goes on for as long as it took the mistake to show: what an exception has
     ended earlier says nothing."""
-    return _steps(other) and _trains(breach, other) and _goes_on(breach, other)
+    return steps(other) and trains(breach, other) and goes_on(breach, other)

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 
 from amplint.flow import program as ir
 
+ON = frozenset({"!= 0", "> 0", ">= 1", "is not None", "!= None", "is True", "== True", "!= ''"})
+OFF = frozenset({"== 0", "<= 0", "< 1", "is None", "== None", "is False", "== False", "== ''"})
+"""Comparisons that ask no more of a setting than whether it is on, or off."""
+
 
 def spelled(node: object) -> str:
     """An expression as it is written, as far as names go; the same for two places that name the same things."""

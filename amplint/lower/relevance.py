@@ -72,6 +72,7 @@ class Relevance:
         self._schedules, self._in_schedule = own_schedules(body), False
         self.kept: set[int] = set()
         self._setting: set[str] = set()
+        self._choosing: set[str] = set()
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked | self._schedules.asked
         self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
@@ -225,6 +226,8 @@ class Relevance:
         self.wanted |= line.reads
         if line.function and line.outside:
             self._setting |= {line.function, f".{line.function}"}
+        if isinstance(line.node, ir.Return) and line.parents:
+            self._choosing.add(line.function)
         for parent in line.parents:
             if parent not in self.kept:
                 self.kept.add(parent)
@@ -244,9 +247,10 @@ class Relevance:
         return not line.binds.isdisjoint(self.wanted) or not line.calls.isdisjoint(self._setting)
 
     def _leaves(self, node: ir.Leave, line: Line) -> bool:
-        """A jump matters inside a loop that matters; a `raise` only guards, and matters where it is reached anyway."""
+        """A jump matters inside a loop that matters; a `raise` only guards, and matters where it is reached anyway, or
+        where a function comes to it if none of its branches has returned something that matters."""
         if node.how == "raise":
-            return bool(line.parents) and line.parents[-1] in self.kept
+            return line.parents[-1] in self.kept if line.parents else line.function in self._choosing
         return line.loop in self.kept
 
 

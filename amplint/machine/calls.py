@@ -31,7 +31,7 @@ from amplint.state import counting, mappings, truths
 from amplint.state.blocks import Yielded
 from amplint.state.contexts import Builtin, Partial, Stack
 from amplint.state.records import as_dict
-from amplint.state.run import MAX_DEPTH, Run
+from amplint.state.run import MAX_DEPTH, Cut, Run
 from amplint.state.scopes import Scope
 from amplint.state.signals import Returned
 from amplint.state.values import (
@@ -198,6 +198,8 @@ def _result(run: Run, function: Function, scope: Scope) -> Value:
     if node.generator:
         return _generated(run, node, scope)
     signal = run.execute(scope, node.body)
+    if signal == "raise" and any(isinstance(one, ir.If) for one in node.body):
+        raise Cut  # what it was asked for, none of its branches has
     return signal.value if isinstance(signal, Returned) else None
 
 

@@ -12,6 +12,7 @@ from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
+from amplint.dialects.unseen import gives_an_object
 from amplint.domains import (
     clip_limits,
     norms,
@@ -133,7 +134,7 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
         tags = frozenset() if member else frozenset({unseen.ITSELF})
         return unknown_calls.call(run, Symbol(name.lstrip("."), tags=tags), args, keywords, at, quiet)
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
-    return Symbol(f"{name}({inner})", Origin.RUN, governed=True)
+    return Symbol(f"{name}({inner})", Origin.RUN, governed=True, present=gives_an_object(name))
 
 
 def _holds_a_part(run: Run, values: list[Value]) -> bool:

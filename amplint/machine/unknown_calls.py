@@ -8,7 +8,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.asked_losses import COUNTS, asks_for_mean
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.torch import TORCH
-from amplint.dialects.unseen import only_reads
+from amplint.dialects.unseen import gives_an_object, only_reads
 from amplint.dialects.vocabulary import ending, within
 from amplint.domains import (
     averages,
@@ -101,7 +101,8 @@ def call(
         run.emit(Kind.OPAQUE, at, roles.optimizer(run, Symbol(owner, func.origin, governed=func.governed)))
     if not quiet and not _clips_numbers(run, func, args):
         unseen.hand_over(run, func, args, keywords, at)
-    return _plain(run, func, args, keywords, at)
+    made = _plain(run, func, args, keywords, at)
+    return with_changes(made, present=True) if isinstance(made, Symbol) and gives_an_object(func.text) else made
 
 
 def _made_of_a_method(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from amplint.flow.spelling import OFF, ON
 from amplint.state import known_numbers
 from amplint.state.operations import COMPARISONS
 from amplint.state.run import Run
@@ -23,9 +24,6 @@ from amplint.state.values import (
 from amplint.state.words import says
 
 _LAST_BATCH = says(r"(?i)^(is_)?last_(batch|iter(ation)?|micro_?batch)$|^end_of_(dataloader|epoch|loader)$")
-
-_ON = frozenset({"!= 0", "> 0", ">= 1", "is not None", "!= None", "is True", "== True", "!= ''"})
-_OFF = frozenset({"== 0", "<= 0", "< 1", "is None", "== None", "is False", "== False", "== ''"})
 
 
 def truth(run: Run, value: Value) -> bool:
@@ -91,9 +89,9 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
     constant = right if plain else known_numbers.number(run, right)
     literal = not value.texts or text_of(right) in value.texts  # a counter that is 0 now will not be so for long
     if literal and not left.offset and isinstance(constant, (int, Fraction, str, type(None))):
-        if f"{op} {constant!r}" in _ON:
+        if f"{op} {constant!r}" in ON:
             return truth(run, left)
-        if f"{op} {constant!r}" in _OFF:
+        if f"{op} {constant!r}" in OFF:
             return not truth(run, left)
     literal_setting = literal and type(constant) is int and left.origin is Origin.RUN
     if op in ("==", "!=") and isinstance(constant, int) and run.in_batches and not literal_setting:

@@ -5,7 +5,8 @@ from itertools import permutations
 import pytest
 
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.flow.judge import Trace, judge
+from amplint.flow.breaches import Trace
+from amplint.flow.judge import judge
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.ledger import Grads
 

@@ -171,13 +171,13 @@ for epoch in range(5):
 @pytest.mark.parametrize(("default", "raised"), [("1", True), ("4", False), ("None", False)])
 def test_a_default_that_hides_a_mistake_is_named(default, raised):
     text = SHIPPED.replace("DEFAULT", default)
-    assert ("(with `args.accum` above 1, its default)" in told(text, "missing-loss-division")) is raised
-    assert "its default" not in told(text, "clip-before-unscale")
+    assert ("(with `args.accum` above its default of 1)" in told(text, "missing-loss-division")) is raised
+    assert "default" not in told(text, "clip-before-unscale")
 
 
 def test_a_default_that_is_fallen_back_to_is_named():
     text = SHIPPED.replace("args.accum", "config.get('accum', 1)").replace("DEFAULT", "4")
-    assert "(with `config.get('accum', 1)` above 1, its default)" in told(text, "missing-loss-division")
+    assert "(with `config.get('accum', 1)` above its default of 1)" in told(text, "missing-loss-division")
 
 
 PRECISION = """
@@ -286,3 +286,143 @@ def train(args, model, optimizer, loader, accumulate):
 
 def test_a_run_in_which_nobody_knows_what_a_horizon_counts_is_no_other_side():
     assert "resume" not in told(RESUMED, "scheduler-horizon-mismatch")
+
+
+NAMES = """
+import torch
+
+def resolved(name):
+    FIRST
+        return torch.bfloat16
+    SECOND
+        return torch.float16
+    raise ValueError(name)
+
+def train(model, loader, optimizer, name):
+    dtype = resolved(name)
+    for x, y in loader:
+        with torch.autocast("cuda", dtype=dtype):
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("if name == 'bf16':", "if name == 'fp16':", "(when `name == 'fp16'`)"),
+        ("if name in {'bf16', 'bfloat16'}:", "if name in {'fp16', 'half'}:", "(when `name in {'fp16', 'half'}`)"),
+        ("if name in ('bf16', 'bfloat16'):", "if name in ('fp16', 'half'):", "(when `name in ('fp16', 'half')`)"),
+        ("if name == 'bf16':", "if name in ['fp16', 'half']:", "(when `name in ['fp16', 'half']`)"),
+        ("if name in {'bf16', 'bfloat16'}:", "else:", "(when `name not in {'bf16', 'bfloat16'}`)"),
+        ("if name not in {'fp16', 'half'}:", "else:", "(when `name in {'fp16', 'half'}`)"),
+    ],
+)
+def test_what_a_setting_is_says_more_than_what_it_is_not_and_a_set_of_names_is_written_as_it_is(first, second, said):
+    assert told(NAMES.replace("FIRST", first).replace("SECOND", second), "float16-without-scaler").endswith(said)
+
+
+BUILT = """
+import torch
+import torch.nn.functional as F
+from lib import Net, Teacher
+from transformers import AutoModel
+
+def train(config, loader, accum):
+    student, teacher = Net(config).to("cuda"), MADE
+    optimizer = torch.optim.AdamW(student.parameters())
+    for i, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(student(x), y)
+        if teacher is not None:
+            loss = loss + F.kl_div(student(x), teacher(x).detach())
+        else:
+            loss = loss / accum
+        loss.backward()
+        if (i + 1) % accum == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    "made", ["Net(config)", "AutoModel.from_pretrained('b')", "Net.from_x(1)", "Teacher(config).to('cuda')"]
+)
+def test_what_a_class_makes_is_never_none(made):
+    assert "(when" not in told(BUILT.replace("MADE", made), "missing-loss-division")
+
+
+def test_what_a_function_gives_may_be_none():
+    message = told(BUILT.replace("MADE", "config.build()"), "missing-loss-division")
+    assert message.endswith("(when `teacher is not None`)")
+
+
+ASKED = """
+import os
+import torch
+
+ASKS
+
+def train(model, criterion, loader, optimizer, args, n):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        if TEST:
+            loss = loss / n
+        loss.backward()
+        if (i + 1) % n == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "test", "said"),
+    [
+        ("", "args.gamma is None", "(when `args.gamma is not None`)"),
+        ("", "args.gamma is not None", "(when `args.gamma is None`)"),
+        ("", "args.gamma > 0", "(when `args.gamma <= 0`)"),
+        ("", "args.gamma == 0", "(when `args.gamma != 0`)"),
+        ("", "args.gamma", "(when `args.gamma` is false)"),
+        ("", "args.gamma and args.gamma != 0", "(when `args.gamma` is false)"),
+        ("on = int(os.environ.get('RANK', -1)) != -1", "on", "(when `int(os.environ.get('RANK', -1)) == -1`)"),
+        ("on = int(os.environ['SIZE']) > 1", "on", "(when `int(os.environ['SIZE']) <= 1`)"),
+    ],
+)
+def test_a_setting_is_said_to_be_what_it_is_asked_for(asks, test, said):
+    assert told(ASKED.replace("ASKS", asks).replace("TEST", test), "missing-loss-division").endswith(said)
+
+
+STOPS = """
+import os
+from dataclasses import dataclass
+import torch
+
+@dataclass
+class Settings:
+    window: int = 1
+    resume: str | None = None
+
+def train(model, criterion, loader, optimizer, settings: Settings, limit):
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=len(loader) * 3)
+    done = int(os.path.basename(settings.resume).split("_")[-1]) if settings.resume else 0
+    train = True
+    while train:
+        count = 0
+        for x, y in loader:
+            (criterion(model(x), y) / settings.window).backward()
+            count += 1
+            if count % settings.window == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+                scheduler.step()
+                if done >= limit:
+                    train = False
+                    break
+                done += 1
+"""
+
+
+@pytest.mark.parametrize("rule", ["scheduler-horizon-mismatch", "dropped-tail-window"])
+def test_a_run_that_a_count_ends_before_the_mistake_can_show_is_no_other_side(rule):
+    assert told(STOPS, rule).endswith("(with `settings.window` above its default of 1)")
