@@ -19,7 +19,7 @@ from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness, in
 from amplint.flow import program as ir
 from amplint.flow.breaches import Breach
 from amplint.flow.conditions import in_words
-from amplint.flow.home import brought_home
+from amplint.flow.home import HAPPENS, brought_home
 from amplint.flow.judge import judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
@@ -308,7 +308,9 @@ def _finding(breach: Breach, lines: Sequence[str]) -> Finding:
     )
     names = own_names(lines, ((kind, at) for kind, at in breach.about if at.path == here))
     said = in_own_names(_filled(rule.message, breach.words), names)
-    message = said + _joined(in_words(breach.assumed, lines), _latent(breach.latent), _raised(breach.raised))
+    message = said + _joined(
+        _elsewhere(breach), in_words(breach.assumed, lines), _latent(breach.latent), _raised(breach.raised)
+    )
     advice = in_own_names(_filled(advised(rule.id, rule.advice, breach.words), breach.words), names)
     place = _place(breach.site)
     some = bool(breach.assumed or breach.latent or breach.raised)
@@ -320,6 +322,13 @@ def _joined(*conditions: str) -> str:
     """Conditions in one pair of brackets."""
     said = "; ".join(one[2:-1] for one in conditions if one)
     return f" ({said})" if said else ""
+
+
+def _elsewhere(breach: Breach) -> str:
+    """In which other file what is told of a call happens."""
+    other = next((site.path for site, what in breach.because if what == HAPPENS), None)
+    name = "" if other is None else os.path.relpath(other, os.path.dirname(breach.site.path)).replace(os.sep, "/")
+    return f" (in `{name}`)" if name else ""
 
 
 def _raised(names: tuple[str, ...]) -> str:

@@ -13,6 +13,9 @@ from dataclasses import replace
 from amplint.flow.breaches import Breach
 from amplint.protocol.events import Site
 
+HAPPENS = "it happens here"
+"""What is said of the place in another file of what is told of a call."""
+
 Keys = Collection[tuple[str, Site]]
 
 
@@ -30,5 +33,5 @@ def brought_home(found: Iterable[Breach], path: str, own: Callable[[str], Keys])
         if calls and (breach.rule, calls[-1]) not in told and breach.key not in own(breach.site.path):
             told.add((breach.rule, calls[-1]))
             known = any(site == breach.site for site, _ in breach.because)
-            there = () if known else ((breach.site, "it happens here"),)
+            there = () if known else ((breach.site, HAPPENS),)
             yield replace(breach, site=calls[-1], because=(*breach.because, *there))

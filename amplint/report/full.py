@@ -40,9 +40,10 @@ def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], report: 
         f"{paint(f'{margin}-->', 'gutter', colour)} {position(finding)}",
     ]
     for source, marks, head in parts:
-        if body := snippet(lines.get(source, []), marks, gutter, colour):
-            told += [f"{paint(f'{margin}:::', 'gutter', colour)} {head}"] if head else []
-            told += [bar, *body]
+        body = snippet(lines.get(source, []), marks, gutter, colour)
+        said = head if body or not head else f"{head}: {marks[0].label}"  # nothing of that file is shown
+        told += [f"{paint(f'{margin}:::', 'gutter', colour)} {said}"] if said else []
+        told += [bar, *body] if body else []
     if finding.advice:
         told += [bar, f"{paint(f'{margin} =', 'gutter', colour)} {paint('help', 'help', colour)}: {finding.advice}"]
     if finding.live:

@@ -1,5 +1,7 @@
 """A condition is named only if the mistake is known to be absent on its other side."""
 
+from pathlib import Path
+
 import pytest
 
 from amplint.analysis import findings_of
@@ -426,3 +428,12 @@ def train(model, criterion, loader, optimizer, settings: Settings, limit):
 @pytest.mark.parametrize("rule", ["scheduler-horizon-mismatch", "dropped-tail-window"])
 def test_a_run_that_a_count_ends_before_the_mistake_can_show_is_no_other_side(rule):
     assert told(STOPS, rule).endswith("(with `settings.window` above its default of 1)")
+
+
+TREE = Path(__file__).parent.parent / "projects/trees/step_elsewhere"
+
+
+def test_the_file_is_named_in_which_it_happens(monkeypatch):
+    monkeypatch.chdir(TREE)
+    text = (TREE / "train.py").read_text()
+    assert [one.message for one in findings_of(text, "train.py")][0].endswith("drift apart (in `engine.py`)")

@@ -88,6 +88,12 @@ def test_an_event_far_away_has_a_snippet_of_its_own():
     ]
 
 
+def test_an_event_in_a_file_that_was_not_read_is_told_by_its_place():
+    finding = replace(CLIP, witness=(Witness(Place(7, 5, 7, 9), "it happens here", "other.py"),))
+    shown = render("full", Report((finding,), {})).splitlines()
+    assert shown[2] == " ::: other.py:7:5: it happens here"
+
+
 def test_an_event_in_another_cell_or_file_is_shown_where_it_stands():
     place = replace(CLIP.place, cell=3, row=1, column=1, end_row=1, end_column=7)
     event = Witness(Place(2, 1, 2, 16, cell=2), "scaled here")
