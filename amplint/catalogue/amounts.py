@@ -219,12 +219,19 @@ def _grows(window: Window) -> bool:
 
 
 def tail_words(moment: Moment) -> dict[str, str]:
-    """What becomes of a tail."""
+    """What becomes of a tail: at the end of the run only the last one is known to be lost."""
+    if moment.event.kind is Kind.END and _of_several_epochs(moment.ledger.window):
+        return {"what": "not stepped there: they leak into the first window of the next epoch, or are lost"}
     if moment.event.kind is Kind.END:
         return {"what": "never stepped: what they contributed is lost"}
     if moment.event.kind is Kind.ZERO_GRAD:
         return {"what": "never stepped: their gradients are erased when the next epoch begins"}
     return {"what": "not stepped: their gradients leak into the first window of the next epoch"}
+
+
+def _of_several_epochs(window: Window) -> bool:
+    """Whether an epoch was over before the last one, or a window is as much longer as one that was seen to end so."""
+    return len(window.lengths) > 2 or (window.longest - window.first == window.micro_steps and not window.tail)
 
 
 def takes_out_a_scale(moment: Moment) -> bool:

@@ -436,4 +436,36 @@ TREE = Path(__file__).parent.parent / "projects/trees/step_elsewhere"
 def test_the_file_is_named_in_which_it_happens(monkeypatch):
     monkeypatch.chdir(TREE)
     text = (TREE / "train.py").read_text()
-    assert [one.message for one in findings_of(text, "train.py")][0].endswith("drift apart (in `engine.py`)")
+    assert next(one.message for one in findings_of(text, "train.py")).endswith("drift apart (in `engine.py`)")
+
+
+LEFT = """
+import torch
+from lib import masked
+
+def train(model, criterion, loader, optimizer, n, epochs):
+    for epoch in range(epochs):
+        for i, (x, y) in enumerate(loader):
+            (criterion(model(x), y) / n).backward()
+            if (i + 1) % n == 0:
+                masked(optimizer)
+                optimizer.step()
+                optimizer.zero_grad()
+"""
+ONCE = """
+import torch
+from lib import criterion, loader, masked, model, n
+
+optimizer = torch.optim.SGD(model.parameters(), lr=1)
+for i, (x, y) in enumerate(loader):
+    (criterion(model(x), y) / n).backward()
+    if (i + 1) % n == 0:
+        masked(optimizer)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_of_several_epochs_only_the_last_one_is_known_to_lose_what_is_left_over():
+    assert told(LEFT, "dropped-tail-window").endswith("leak into the first window of the next epoch, or are lost")
+    assert told(ONCE, "dropped-tail-window").endswith("are never stepped: what they contributed is lost")

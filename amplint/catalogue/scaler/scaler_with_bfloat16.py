@@ -61,7 +61,8 @@ RULE = Rule(
     tier=Tier.WARNING,
     message="the loss is scaled although the forward runs in bfloat16, which has the exponents of float32: the scale "
     "saves nothing and doubles until the scaled gradients overflow",
-    advice="make the scaler with `enabled=dtype == torch.float16`",
+    advice="make the scaler with an `enabled=` that is true where autocast's dtype is float16, and there alone; where "
+    "it is bfloat16 in every run, take the scaler out",
     when=(
         Condition(
             Kind.SCALER_STEP,
