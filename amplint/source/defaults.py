@@ -1,4 +1,5 @@
-"""Which settings a file gives 1 by default: options of a command line, parameters, fields, what `get` falls back to."""
+"""Which settings a file gives 1 by default: options of a command line, parameters, fields, keys of a mapping, and what
+`get` falls back to."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-_ONE = re.compile(r"(?:=|,)\s*1\s*[,)\r\n#]")
+_ONE = re.compile(r"[=,:]\s*1\s*[,)}\r\n#]")
 _FALLS_BACK = frozenset({"get", "getattr", "pop", "setdefault"})
 
 
@@ -30,6 +31,9 @@ def _of(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.ClassDef):
         fields = ((one.target, one.value) for one in node.body if isinstance(one, ast.AnnAssign))
         yield from (one.id for one, value in fields if isinstance(one, ast.Name) and _is_one(_default(value)))
+    elif isinstance(node, ast.Dict):
+        keys = [key for key, value in zip(node.keys, node.values, strict=True) if _is_one(value)]
+        yield from (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
     elif isinstance(node, ast.Call):
         yield from _of_a_call(node)
 

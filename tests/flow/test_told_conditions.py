@@ -469,3 +469,38 @@ for i, (x, y) in enumerate(loader):
 def test_of_several_epochs_only_the_last_one_is_known_to_lose_what_is_left_over():
     assert told(LEFT, "dropped-tail-window").endswith("leak into the first window of the next epoch, or are lost")
     assert told(ONCE, "dropped-tail-window").endswith("are never stepped: what they contributed is lost")
+
+
+OF_A_MAPPING = """
+import torch
+
+class Trainer:
+    def __init__(self, model, loader, config=None):
+        self.model, self.loader = model, loader
+        self.config = DEFAULTS
+        MORE
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=self.config["lr"])
+
+    def epoch(self):
+        for step, (x, y) in enumerate(self.loader):
+            self.optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(self.model(x), y)
+            (loss / self.config["window"]).backward()
+            if (step + 1) % self.config["window"] == 0:
+                self.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("defaults", "more", "said"),
+    [
+        ('{"lr": 1e-4, "window": 1}', "self.config.update(config)", "(with `window` above its default of 1)"),
+        ('{"lr": 1e-4, "window": 1, **config}', "", "(with `window` above its default of 1)"),
+        ('{"lr": 1e-4, "window": 4}', "self.config.update(config)", "counts"),
+        ('{"lr": 1, "window": 4}', "self.config.update(config)", "counts"),
+    ],
+)
+def test_a_default_among_those_of_a_mapping_is_named(defaults, more, said):
+    assert told(OF_A_MAPPING.replace("DEFAULTS", defaults).replace("MORE", more), "zero-grad-per-micro-step").endswith(
+        said
+    )
