@@ -259,9 +259,9 @@ def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: frozenset[str
     short = Played(played.program, played.tail, ones=single, budget=played.budget)
     alike = {breach.key for breach in _breaches(short, rules)} if single else said
     always = said if played.budget.exceeded else alike  # what is not looked at with a single micro-step may be there
-    names = tuple(sorted(short.shortened()))
     for breach in found:
-        yield breach if breach.key in always else replace(breach, raised=names)
+        hidden = breach.key not in always and short.comes_to(breach.entry, breach.site)
+        yield replace(breach, raised=tuple(sorted(short.shortened(breach.entry)))) if hidden else breach
     opened, names = released(played.program)
     for breach in _breaches(Played(opened, played.tail, budget=played.budget), rules) if names else ():
         if breach.key not in said and not breach.mild:
@@ -280,7 +280,7 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
         for breach in _judged(played, at, rules):
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
-                found[breach.key] = breach
+                found[breach.key] = replace(breach, entry=at)
     return list(found.values())
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from itertools import chain
 
 from amplint.budget import Budget
 from amplint.flow import program as ir
-from amplint.flow.breaches import Trace
+from amplint.flow.breaches import Trace, comes_to, steps
 from amplint.flow.choices import all_runs
 from amplint.lower.passing_on import passing_on
 from amplint.machine.entry_points import Entry, entries, play
-from amplint.protocol.events import Kind
+from amplint.protocol.events import Kind, Site
 from amplint.state.counting import names_window
 from amplint.state.model import Again, Model
 from amplint.state.run import Run
@@ -81,9 +82,17 @@ class Played:
         met = {last_part(text) for found in self._runs.values() for text in found.model.windows}
         return frozenset(name for name in among if name in met or names_window(name))
 
-    def shortened(self) -> frozenset[str]:
-        """The windows of a single micro-step that runs have met."""
-        return frozenset(text for found in self._runs.values() for text in found.model.shortened)
+    def shortened(self, at: int) -> frozenset[str]:
+        """The windows of a single micro-step that runs have met: those from an entry, if any did."""
+        every = {one: found.model.shortened for one, found in self._runs.items()}
+        return frozenset(every.get(at) or chain.from_iterable(every.values()))
+
+    def comes_to(self, at: int, site: Site) -> bool:
+        """Whether it is known what happens at a place: all runs were played, or one comes there and trains."""
+        found = self._runs.get(at)
+        if found is None or found.complete:
+            return True
+        return any(steps(trace) and comes_to(site, trace.events) for trace in self.traces(at))
 
     def trains_nothing(self) -> bool:
         """Whether nothing is back-propagated and nothing steps, wherever one begins."""

@@ -49,7 +49,8 @@ class Breach:
     `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it. `otherwise`: the
     choices of its run, each time with another one that is free taken the other way: such runs may refute it. `without`:
     the same with each of `assumed`: such runs say whether it is needed.
-    `about`: calls that say what the user calls the optimizer of the moment, and its scaler.
+    `about`: calls that say what the user calls the optimizer of the moment, and its scaler. `entry`: from which of the
+    program's beginnings it showed.
     """
 
     rule: str
@@ -66,6 +67,7 @@ class Breach:
     otherwise: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
     without: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
     about: tuple[tuple[Kind, Site], ...] = field(default=(), compare=False, repr=False)
+    entry: int = field(default=0, compare=False)
 
     @property
     def key(self) -> tuple[str, Site]:
@@ -96,6 +98,11 @@ def places(event: Event) -> tuple[Site, ...]:
 def steps(trace: Trace) -> bool:
     """Whether an optimizer steps in a run."""
     return any(event.kind in STEPS for event in trace.events)
+
+
+def comes_to(site: Site, events: Iterable[Event]) -> bool:
+    """Whether a run comes to a place, the test of a window included."""
+    return any(site in (*places(event), event.gate.site if event.gate else None) for event in events)
 
 
 def asking_of(rules: Mapping[str, Rule]) -> Mapping[Kind, list[Rule]]:

@@ -91,6 +91,9 @@ _OF_A_LIBRARY = re.compile(r"^[A-Za-z ]+'s ")
 _COMPUTED = re.compile(r" (?:[-+*/%@]|//|\*\*) |\[\*\]")
 """What a condition is computed from: its text has lost the brackets, or names that the program does not."""
 
+_MODULE = re.compile(r"[a-z_]\w*\.(?=[\w.]+\()")
+"""The first part of the name of a function."""
+
 _LOST = re.compile(r"\b(?:int|float|bool)\(|[()\s\"']")
 """What the text of a condition has lost of how the program writes it."""
 
@@ -100,9 +103,16 @@ def in_words(conditions: Iterable[Condition], lines: Iterable[str] = ()) -> str:
     of computed ones only those that it asks for."""
     known = list(conditions)
     asked = _asked(tuple(lines)) if known else {}
-    written = ((asked.get(_LOST.sub("", key)), key, value) for key, value in known)
+    written = ((_as_asked(key, asked), key, value) for key, value in known)
     said = [_in_words(text or key, value) for text, key, value in written if text or not _COMPUTED.search(key)]
     return f" (when {' and '.join(dict.fromkeys(said[:MOST]))})" if said else ""
+
+
+def _as_asked(key: str, asked: Mapping[str, str]) -> str | None:
+    """A condition as the program asks it, which perhaps imports the names that it calls; None if it does not ask it."""
+    while (text := asked.get(_LOST.sub("", key))) is None and (module := _MODULE.match(key)):
+        key = key[module.end() :]
+    return text
 
 
 @lru_cache(maxsize=8)

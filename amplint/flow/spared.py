@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from amplint.catalogue.rule import Rule
-from amplint.flow.breaches import Breach, Trace, asking_of, moments, places, visits
+from amplint.flow.breaches import Breach, Trace, asking_of, comes_to, moments, visits
 from amplint.protocol.events import STEPS, Event, Kind, Site
 
 _PROGRESS = frozenset({Kind.BACKWARD, Kind.EPOCH_END})
@@ -33,7 +33,7 @@ class Spared:
             for at, (trace, found) in enumerate(self._every)
             if trace.choices.get(_ON_CUDA, True)
             and all(one.key != breach.key for one in found)
-            and (breach.site in trace.idle or _comes_to(breach.site, trace.events))
+            and (breach.site in trace.idle or comes_to(breach.site, trace.events))
             and goes_on(breach, trace)
             and _goes_as_far(breach, trace)
             and trains(breach, trace)
@@ -95,8 +95,3 @@ def _doubted(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[tuple[
         for rule in asking[moment.event.kind]:
             if rule.doubts(moment):
                 yield rule.id, rule.site(moment)
-
-
-def _comes_to(site: Site, events: Iterable[Event]) -> bool:
-    """Whether a run comes to a place, the test of a window included."""
-    return any(site in (*places(event), event.gate.site if event.gate else None) for event in events)

@@ -5,6 +5,7 @@ from amplint.catalogue import RULES
 from amplint.flow.judge import judge
 from amplint.lower.statements import Statements
 from amplint.played import Played
+from amplint.protocol.events import Site
 from amplint.readings import program
 from amplint.source.parse import parse
 
@@ -63,3 +64,18 @@ def test_nothing_is_tried_where_all_runs_were_played():
 def test_a_setting_is_not_doubted():
     assert [found.code for found in findings_of(PLAIN, "train.py")] == ["clip-before-unscale"]
     assert findings_of(TEXT, "train.py") == []
+
+
+def test_of_some_runs_only_those_say_what_happens_at_a_place_that_come_there_and_train():
+    cut, whole = played(TEXT, patience=0), played(TEXT, patience=1)
+    at = entry_of(cut)
+    site = judge(cut.traces(at), RULES)[0].site
+    assert not cut.runs(at)[1]
+    assert cut.comes_to(at, site)
+    assert not cut.comes_to(at, site._replace(row=99))
+    assert whole.runs(at)[1]
+    assert whole.comes_to(at, site._replace(row=99))
+
+
+def test_what_has_not_been_played_is_no_doubt():
+    assert played(TEXT, patience=1).comes_to(0, Site("train.py", 1))

@@ -388,6 +388,8 @@ def train(model, criterion, loader, optimizer, args, n):
         ("", "args.gamma", "(when `args.gamma` is false)"),
         ("", "args.gamma and args.gamma != 0", "(when `args.gamma` is false)"),
         ("on = int(os.environ.get('RANK', -1)) != -1", "on", "(when `int(os.environ.get('RANK', -1)) == -1`)"),
+        ("from a.b import able", "able()", "(when `able()` is false)"),
+        ("from a.b import able", "able().yes()", "(when `able().yes()` is false)"),
         ("on = int(os.environ['SIZE']) > 1", "on", "(when `int(os.environ['SIZE']) <= 1`)"),
     ],
 )
@@ -504,3 +506,32 @@ def test_a_default_among_those_of_a_mapping_is_named(defaults, more, said):
     assert told(OF_A_MAPPING.replace("DEFAULTS", defaults).replace("MORE", more), "zero-grad-per-micro-step").endswith(
         said
     )
+
+
+TWO = """
+def first(model, criterion, loader, optimizer, every=1):
+    for i, (x, y) in enumerate(loader):
+        criterion(model(x), y).backward()
+        if (i + 1) % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+class Loop:
+    def __init__(self, model, optimizer, accum=1):
+        self.model, self.optimizer, self.accum = model, optimizer, accum
+
+    def train(self, criterion, loader):
+        for i, (x, y) in enumerate(loader):
+            criterion(self.model(x), y).backward()
+            if (i + 1) % self.accum == 0:
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+"""
+
+
+def test_a_default_is_named_where_it_is_asked_for():
+    said = [one.message for one in findings_of(TWO, "train.py") if one.code == "missing-loss-division"]
+    assert [one.partition(" (with ")[2] for one in said] == [
+        "`every` above its default of 1)",
+        "`accum` above its default of 1)",
+    ]
