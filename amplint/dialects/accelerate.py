@@ -36,7 +36,8 @@ ACCELERATE = Dialect(
         "clip-per-micro-step": f"clip once per window, {_AT_BOUNDARY}",
         "double-loss-division": "leave the division to `accelerator.backward(loss)`",
         "ema-per-micro-step": f"update the average {_AT_BOUNDARY}",
-        "repeated-unscale": f"let `accelerator.clip_grad_norm_(...)` unscale, once per window, {_AT_BOUNDARY}",
+        "repeated-unscale": "let `accelerator.clip_grad_norm_(...)` unscale, in one call per window for all "
+        f"parameters, {_AT_BOUNDARY}",
         "scaled-gradient-norm": f"use the norm that `accelerator.clip_grad_norm_(...)` returns {_AT_BOUNDARY}: it "
         'unscales first, and with `float("inf")` it clips nothing',
         "scaler-update-order": "take this update out: `optimizer.step()` updates the scaler",

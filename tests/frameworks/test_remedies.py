@@ -120,7 +120,7 @@ ACCELERATE = {
         "accelerate_loop",
         ((CLIP, EVERY),),
         "repeated-unscale",
-        f"let `accelerator.clip_grad_norm_(...)` unscale, once per window, {AT_BOUNDARY}",
+        f"let `accelerator.clip_grad_norm_(...)` unscale, in one call per window for all parameters, {AT_BOUNDARY}",
         right=HALF,
         read=("clip-per-micro-step", f"clip once per window, {AT_BOUNDARY}"),
     ),
