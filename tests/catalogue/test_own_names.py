@@ -82,8 +82,8 @@ def test_the_scaler_and_the_optimizer_are_the_users(source, call):
 
 
 def test_the_object_of_a_framework_is_the_users():
-    told = "let `self.acc.clip_grad_norm_(...)` unscale, once per window, under `if self.acc.sync_gradients`"
-    assert advice(ACCELERATED, "repeated-unscale") == [told]
+    one_call = "let `self.acc.clip_grad_norm_(...)` unscale, in one call per window for all parameters"
+    assert advice(ACCELERATED, "repeated-unscale") == [f"{one_call}, under `if self.acc.sync_gradients`"]
 
 
 def test_a_step_that_a_framework_takes_is_called_on_no_scaler():
