@@ -36,7 +36,7 @@ from runtime_guard.backward import Backward
 from runtime_guard.checkpoints import Checkpoints
 from runtime_guard.clipping import Clipping
 from runtime_guard.epochs import Epochs
-from runtime_guard.hooks import Failed, Hooks, Listener, Shield, defining
+from runtime_guard.hooks import TRACER, Failed, Hooks, Listener, Shield, defining
 from runtime_guard.kept import TAKING_HOOKS, TELLS_HOOKS, shy
 from runtime_guard.lane import Lane
 from runtime_guard.recorder import Recorder
@@ -62,7 +62,7 @@ class Listening:
         self._recorder, self._admit, self._failed = recorder, admit, failed
         self._verdict, self._waiting = verdict, waiting
         self._hooks = Hooks()
-        self._lane = Lane(recorder.lock, Shield("the lane", failed).fails, awake)
+        self._lane = Lane(recorder.lock, Shield("the lane", failed).fails, awake or TRACER is None)
         self._rhythm = Rhythm(
             recorder.course,
             recorder.put_off,

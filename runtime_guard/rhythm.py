@@ -155,6 +155,8 @@ class Rhythm:
 
     def before(self, listener: Hears, args: Any, kwargs: Any) -> Any:
         """The token of a call: compared with the one that is expected, or heard."""
+        if self._lane.steps is not None:  # a call that passed the lane by, as where torch.compile traces the caller
+            self._lane.wake()
         again = listener.again
         if again is None or not self.course.script:
             if self._writing:

@@ -353,3 +353,24 @@ def test_what_fails_in_the_lane_is_switched_off_and_said(soon, monkeypatch, caps
 def test_every_window_is_looked_at_where_some_are_asked_for(soon):
     _, asleep = guarded(windows([""] * 90), stop_after_windows=1000)
     assert asleep == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_calls_of_a_compiled_function_are_counted_too(soon):
+    """What torch.compile traces goes past the lane, but what it calls is of the same period."""
+    torch._dynamo.reset()
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    x, y = torch.randn(4, 4), torch.randn(4, 3)
+
+    @torch.compile(backend="eager")
+    def micro_step():
+        (mse(model(x), y) / 2).backward()
+
+    with guard(mode="record") as listening:
+        for _ in range(160):
+            for _ in range(2):
+                micro_step()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert listening.report()["windows"]["micro_steps"] == {"2": 160}
