@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import functools
 import inspect
 import io
 import os
 import textwrap
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
 
 import torch
 
+from runtime_guard.bytecode import Part, operand, parts
+
 _OURS = os.path.dirname(torch.__file__) + os.sep
 _HARMLESS = frozenset({"requires_grad_", "detach_", "retain_grad_"})
 _IN_PLACE = frozenset({"/=", "*="})
+_MULTIPLIED = frozenset({"INPLACE_TRUE_DIVIDE", "INPLACE_MULTIPLY"})
 _STORED = frozenset({"grad", "data"})
+_STORES = {"STORE_SUBSCR": 1, "STORE_SLICE": 2}
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _IDLE = frozenset({"NOP", "CACHE", "POP_TOP", "RESUME", "PUSH_NULL", "COPY_FREE_VARS", "MAKE_CELL", "PRECALL"})
 _SILENT = frozenset({"append", "extend", "add", "update", "write"})
 _LOADS = ("LOAD_", "KW_NAMES")
@@ -79,17 +82,17 @@ def _returned(code: CodeType) -> tuple[tuple[str, tuple[str, ...], bool], ...] |
     returns anything else that is not None or was given to it. Known is a call that is all that a function consists of.
     """
     given = {*code.co_varnames[: code.co_argcount]} - _stored(code)
-    found = [one for one in dis.get_instructions(code) if one.opname not in _IDLE]
+    found = [one for one in parts(code) if one.opname not in _IDLE]
     calls = []
     for before, one in zip([None, *found], found, strict=False):
         if one.opname == "RETURN_CONST" and one.argval is not None:
             return None
         if one.opname != "RETURN_VALUE" or before is None:
             continue
-        if one.is_jump_target:  # what is returned was made in one of several places
+        if one.target:  # what is returned was made in one of several places
             return None
         if before.opname.startswith("CALL") and one is found[-1]:
-            if not _is_one_call(code, found):
+            if not _is_one_call(code):
                 return None
             calls.append((*_first_name(found), all(inner.opname.startswith(_LOADS) for inner in found[:-2])))
         elif not (before.opname == "LOAD_CONST" and before.argval is None):
@@ -98,18 +101,26 @@ def _returned(code: CodeType) -> tuple[tuple[str, tuple[str, ...], bool], ...] |
     return tuple(calls)
 
 
-def _is_one_call(code: CodeType, found: list[dis.Instruction]) -> bool:
-    """Whether a code is one expression, the call of what is named first in it."""
-    first = next((at for at, one in enumerate(found) if one.opname.startswith("CALL")), len(found))
-    later = any(one.opname in ("LOAD_ATTR", "LOAD_METHOD") for one in found[first:])
-    return not later and all(one.opname != "POP_TOP" for one in dis.get_instructions(code)) and not _stored(code)
+def _is_one_call(code: CodeType) -> bool:
+    """Whether a code is one expression, the call of what is named first in it: no call before the last takes that."""
+    found = parts(code)
+    if any(one.opname == "POP_TOP" for one in found) or _stored(code):
+        return False
+    named = next(at for at, one in enumerate(found) if one.opname not in _IDLE) + 1
+    while found[named].opname in _ATTRIBUTES or found[named].opname == "PUSH_NULL":
+        named += 1
+    left, depth = list[int](), 0
+    for one in found[named:]:
+        depth += one.effect
+        left += [depth] if one.opname.startswith("CALL") else []
+    return all(depth > 0 for depth in left[:-1])
 
 
-def _first_name(found: list[dis.Instruction]) -> tuple[str, tuple[str, ...]]:
+def _first_name(found: Sequence[Part]) -> tuple[str, tuple[str, ...]]:
     """The name that is read first, and the attributes that follow it at once."""
     attributes = []
     for one in found[1:]:
-        if one.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+        if one.opname not in _ATTRIBUTES:
             break
         attributes.append(str(one.argval))
     return str(found[0].argval), tuple(attributes)
@@ -139,7 +150,7 @@ def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _stored(code: CodeType) -> set[str]:
-    return {str(one.argval) for one in dis.get_instructions(code) if one.opname.startswith("STORE_")}
+    return {str(one.argval) for one in parts(code) if one.opname.startswith("STORE_")}
 
 
 @cache
@@ -147,30 +158,41 @@ def _edits_here(code: CodeType) -> bool:
     """Whether a code may edit in place what it is given, or has."""
     if any(name.endswith("_") and not name.endswith("__") and name not in _HARMLESS for name in code.co_names):
         return True
-    for one in dis.get_instructions(code):
-        if one.opname == "STORE_ATTR" and one.argval in _STORED:
-            return True
-        if one.opname in ("INPLACE_TRUE_DIVIDE", "INPLACE_MULTIPLY"):
-            return True
-        if one.opname == "BINARY_OP" and one.argrepr in _IN_PLACE:
-            return True
-    if _stores_into_given(code):
+    found = parts(code)
+    if any(one.opname == "STORE_ATTR" and one.argval in _STORED for one in found):
+        return True
+    if any(_multiplies_in_place(one) for one in found) or _edits_tensors(code):
         return True
     return any(isinstance(inner, CodeType) and _edits_here(inner) for inner in code.co_consts)
 
 
-def _stores_into_given(code: CodeType) -> bool:
-    """Whether elements of what a code is given are set: `gradient[:] = ...`; what is a key alone is no container."""
-    given = code.co_varnames[: code.co_argcount]
-    found = [one for one in dis.get_instructions(code) if one.opname not in _IDLE]
-    stores = [at for at, one in enumerate(found) if one.opname in ("STORE_SUBSCR", "STORE_SLICE")]
-    near = [pair for at in stores for pair in pairwise(found[max(at - 4, 0) : at])]
-    return any(
-        one.opname.startswith("LOAD_FAST")
-        and one.argval in given
-        and (not after.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")) or after.argval in _STORED)
-        for one, after in near
-    )
+def _multiplies_in_place(one: Part) -> bool:
+    return one.opname in _MULTIPLIED or (one.opname == "BINARY_OP" and one.argrepr in _IN_PLACE)
+
+
+def _edits_tensors(code: CodeType) -> bool:
+    """Whether elements of what a code is given are set, or something is added to it: `gradient[:] = ...`."""
+    found, tensors = parts(code), {*code.co_varnames[: code.co_argcount]}
+    for at, one in enumerate(found):
+        if one.opname == "STORE_FAST" and _is_tensor(operand(found, at, 0), tensors):
+            tensors.add(one.argval)
+    edited = [operand(found, at, _above(one)) for at, one in enumerate(found) if _above(one)]
+    return any(_is_tensor(made, tensors) for made in edited)
+
+
+def _above(one: Part) -> int:
+    """How many values are on the stack above what an instruction edits; 0 for one that edits nothing."""
+    if one.opname == "BINARY_OP" and one.argrepr.endswith("="):
+        return 1
+    return 1 if one.opname.startswith("INPLACE_") else _STORES.get(one.opname, 0)
+
+
+def _is_tensor(made: Sequence[Part], tensors: set[str]) -> bool:
+    """Whether instructions read one of some names, or a gradient, an element or a view of it, and nothing else."""
+    read = [one for one in made if one.opname not in _IDLE]
+    attributes = {one.argval for one in read if one.opname in _ATTRIBUTES}
+    begun = bool(read) and read[0].opname.startswith("LOAD_FAST") and read[0].argval in tensors
+    return (begun or bool(attributes & _STORED)) and attributes <= _STORED | _PASSING
 
 
 def _edits(function: FunctionType, deep: int) -> bool:

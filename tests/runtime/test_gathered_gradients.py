@@ -267,7 +267,7 @@ def reported(tmp_path):
 
 def _values(path):
     torch = pytest.importorskip("torch")
-    return [one.tolist() for one in torch.load(path)]
+    return [one.tolist() for one in torch.load(path, weights_only=True)]
 
 
 def with_deepspeed(stage: int, dtype: str = "torch.bfloat16", scale: float = 1.0) -> str:
