@@ -21,6 +21,7 @@ from runtime_guard.precision import still
 from runtime_guard.present import scales_of
 from runtime_guard.put_off import Entry
 from runtime_guard.recorder import Recorder
+from runtime_guard.roles import driven_by
 from runtime_guard.scaled import scaler_of
 from runtime_guard.scales import ScaleAccount
 from runtime_guard.schedules import rates_of
@@ -202,9 +203,11 @@ class PassAgain(Comparing):
 
 @dataclass(frozen=True, eq=False)
 class _Schedule:
-    """A step of a scheduler, and whether it has moved nothing. `names`: its own, and its optimizer's."""
+    """A step of a scheduler, and whether it has moved nothing. `names`: its own, and its optimizer's. `handed`: what it
+    was told to do."""
 
     names: tuple[str, str | None]
+    handed: tuple[object, ...]
     still: bool
     inside: dict[str, int]
 
@@ -224,16 +227,20 @@ class ScheduleAgain(Comparing):
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
         """The names, and whether the step has moved nothing."""
-        if token is None or token[1] is None:
+        handed = (*args[1:], *kwargs.values())
+        if token is None or token[1] is None or any(type(one) is not int for one in handed):
             return None
-        return _Schedule(token[1], token[2] is not None and token[2] == rates_of(args[0]), self.inside())
+        return _Schedule(token[1], handed, token[2] is not None and token[2] == rates_of(args[0]), self.inside())
 
     def same(self, known: _Schedule, args: Any, kwargs: Any) -> bool:
         """Of both."""
         recorder, scheduler = self._recorder, args[0]
-        if len(args) > 1 or kwargs or recorder.schedulers.of(scheduler) != known.names[0]:
+        handed = (*args[1:], *kwargs.values())
+        if recorder.schedulers.of(scheduler) != known.names[0] or len(handed) != len(known.handed):
             return False
-        return recorder.optimizers.of(getattr(scheduler, "optimizer", None)) == known.names[1]
+        if any(type(one) is not int or one != other for one, other in zip(handed, known.handed, strict=True)):
+            return False
+        return recorder.optimizers.of(driven_by(scheduler, recorder.optimizers)) == known.names[1]
 
     def goes(self, known: _Schedule, args: Any, kwargs: Any) -> Any:
         """The same token."""

@@ -136,7 +136,9 @@ class ByHand:
             watch.erases, watch.strange = watch.erases or held in (Held.LAST, Held.PART), held is Held.OTHER
         last, window = recorder.state.last.get(name, {}).get(Kind.BACKWARD), recorder.state.ledgers[name].window
         if held is Held.LAST and last is not None and len(window.losses) == 1 < window.micro_steps:
-            recorder.feed(Kind.ZERO_GRAD, optimizer=name, stack=last.step_of_program, detail={"by_hand": "yes"})
+            recorder.feed(
+                Kind.ZERO_GRAD, optimizer=name, stack=last.step_of_program, detail={"by_hand": "yes", "but": "1"}
+            )
             recorder.feed(
                 Kind.BACKWARD, optimizer=name, stack=last.step_of_program, weight=last.weight, scaled=last.scaled,
                 detail=dict(last.detail), forward=last.forward, region=last.region, alone=last.alone,

@@ -41,7 +41,7 @@ from runtime_guard.kept import TAKING_HOOKS, TELLS_HOOKS, shy
 from runtime_guard.lane import Lane
 from runtime_guard.recorder import Recorder
 from runtime_guard.rhythm import Again, Rhythm
-from runtime_guard.schedules import Schedules
+from runtime_guard.schedules import Schedules, foreign
 from runtime_guard.stepping import Scaling, Stepping
 
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "_clip_grads_with_norm_")  # the last one since torch 2.6
@@ -197,6 +197,16 @@ class Listening:
         heard = defining(LRScheduler, "step")
         for owner in heard:
             self._hooks.listen(owner, "step", step)
+
+        def adopt_foreign(*_: object) -> None:
+            for owner, absolute in foreign():
+                if owner not in heard:
+                    heard.append(owner)
+                    schedules.hears(owner, absolute)
+                    self._hooks.listen(owner, "step", step)
+
+        adopt_foreign()  # and those that are loaded before an optimizer is made
+        self._hooks.listen(Optimizer, "__init__", self._listener("schedules", _nothing, adopt_foreign, _nothing))
 
         def adopt(owner: type) -> None:
             for one in owner.__mro__:

@@ -40,7 +40,7 @@ from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
 from runtime_guard.put_off import PutOff
 from runtime_guard.questions import Questions
-from runtime_guard.roles import Early, Names, inner
+from runtime_guard.roles import Early, Names, driven_by, inner
 from runtime_guard.sharing import Sharing
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
@@ -285,7 +285,7 @@ class Recorder:
 
     def scheduler(self, scheduler: Any, made: bool = False) -> tuple[str, str | None]:
         """The names of a scheduler and of the optimizer that it drives."""
-        driven = getattr(scheduler, "optimizer", None)
+        driven = driven_by(scheduler, self.optimizers)
         optimizer = self.optimizer(driven) if driven is not None else None
         name = self.schedulers.of(scheduler)
         if name is None:

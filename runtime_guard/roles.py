@@ -70,6 +70,16 @@ def inner_schedule(scheduler: Any) -> Any:
     return inner_schedule(held) if wraps else scheduler
 
 
+def driven_by(scheduler: Any, known: Names) -> Any:
+    """The optimizer whose learning rates a scheduler sets; where it holds a framework's, one of those that this steps:
+    their groups are its groups."""
+    held = getattr(scheduler, "optimizer", None)
+    if held is None or isinstance(held, Optimizer):
+        return held
+    groups = set(map(id, getattr(held, "param_groups", ())))
+    return next((thing for thing, _ in known.living() if groups & set(map(id, thing.param_groups))), None)
+
+
 def delegates(optimizer: Any, method: str) -> bool:
     """Whether a method of a wrapper is its own, and what it does to gradients it asks of the optimizer inside."""
     if not isinstance(optimizer, Optimizer) or inner(optimizer) is optimizer:

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from torch.optim import lr_scheduler
 
+from amplint.dialects import DIALECTS
 from amplint.protocol.events import Kind
 from amplint.protocol.state import State
 from runtime_guard.recorder import Recorder
+from runtime_guard.roles import driven_by
+
+_FOREIGN = {name: said for one in DIALECTS if one.live is not None for name, said in one.live.schedules.items()}
+
+
+def foreign() -> Iterator[tuple[type, str]]:
+    """The loaded classes of schedules that are none of torch's, and the argument that sets an absolute position."""
+    for name, said in _FOREIGN.items():
+        module, _, last = name.rpartition(".")
+        found = vars(sys.modules[module]).get(last) if module in sys.modules else None
+        if isinstance(found, type) and "step" in vars(found):
+            yield found, said
 
 
 class Schedules:
@@ -18,6 +33,7 @@ class Schedules:
 
     def __init__(self, recorder: Recorder, adopt: Callable[[type], None]) -> None:
         self._recorder, self._adopt = recorder, adopt
+        self._files, self._absolute = {lr_scheduler.__file__}, dict[type, str]()
 
     def made(self, scheduler: Any, result: Any) -> None:
         """A new scheduler, perhaps of a class that was not there when the guard began."""
@@ -29,17 +45,32 @@ class Schedules:
         """The learning rates before the step; None where the step is not the user's, or sets an absolute position."""
         scheduler, inside = args[0], self._recorder.thread.inside
         inside["schedule"] += 1
-        by_torch = self._recorder.sites.caller_file() == lr_scheduler.__file__
-        if inside["schedule"] > 1 or by_torch or getattr(scheduler, "_is_initial", False):
+        itself = self._recorder.sites.caller_file() in self._files
+        if inside["schedule"] > 1 or itself or getattr(scheduler, "_is_initial", False) or self._of_nobody(scheduler):
             return ("schedule", None, None)
         self._recorder.look()
         name, optimizer = self._recorder.scheduler(scheduler)
         kind, count = self._recorder.course.counted.schedulers[name]
         self._recorder.course.counted.schedulers[name] = (kind, count + 1)
-        if any(given is not None for given in (*args[1:], *kwargs.values())):
+        if self._places(scheduler, args, kwargs):
             self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
             return ("schedule", None, None)
         return ("schedule", (name, optimizer), rates_of(scheduler))
+
+    def hears(self, owner: type, sets: str) -> None:
+        """Of a class of schedules that is none of torch's, the argument that sets an absolute position."""
+        self._files.add(inspect.getfile(owner))
+        self._absolute[owner] = sets
+
+    def _of_nobody(self, scheduler: Any) -> bool:
+        """Whether no optimizer is known whose learning rates a schedule sets that is none of torch's."""
+        known = self._recorder.optimizers
+        return type(scheduler) in self._absolute and driven_by(scheduler, known) is None
+
+    def _places(self, scheduler: Any, args: Any, kwargs: Any) -> bool:
+        """Whether a step is told where the schedule is to be."""
+        moves = any(self._absolute.get(one) == "" for one in type(scheduler).__mro__)
+        return not moves and any(given is not None for given in (*args[1:], *kwargs.values()))
 
     def stepped(self, token: Any, result: Any) -> None:
         """The event, when it is known whether the step has moved anything."""

@@ -174,8 +174,13 @@ def counted_twice(moment: Moment) -> bool:
     calls, gate = moment.event.detail.get("calls", ""), moment.event.gate
     if gate is None or gate.length is None or not calls.isdecimal() or int(calls) < 2:
         return False
-    found = moment.ledger.window.micro_steps
+    found = _micro_steps(moment)
     return found > int(calls) and found % int(calls) == 0
+
+
+def _micro_steps(moment: Moment) -> int:
+    """The micro-steps since the last step, with those whose gradients were lost."""
+    return moment.ledger.window.micro_steps + moment.ledger.window.lost
 
 
 def moved_twice(moment: Moment) -> bool:
@@ -202,7 +207,7 @@ def asked_words(moment: Moment) -> dict[str, str]:
         said = {"again": "the schedule's step", "by": moment.last[Kind.SCHEDULER_STEP].detail["moves"]}
     if moment.event.kind in STEPS:
         n = said["calls"]
-        often = str(moment.ledger.window.micro_steps // int(n))
+        often = str(_micro_steps(moment) // int(n))
     if "again" in said:
         by = said.get("by", "`engine.step()`")
         return {"what": f"{said['again']} is taken by {by} already: it is taken twice", "remedy": f"leave it to {by}"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amplint.dialects.account import Account
 from amplint.dialects.dialect import CLIPS, Dialect, Live, Role
 
+_SCHEDULES = "deepspeed.runtime.lr_schedules"
 _CLIP = "set `gradient_clipping` in the configuration of DeepSpeed, and take this clip out: `engine.step()` clips"
 _ZEROES = "take it out: `engine.step()` zeroes the gradients of a window that it has used"
 _AT_BOUNDARY = "where `engine.is_gradient_accumulation_boundary()` is true before `engine.step()`"
@@ -25,6 +26,10 @@ DEEPSPEED = Dialect(
         moves={"_take_model_step": "`engine.step()`"},
         plain={"step": ("_support_torch_style_backward", "gradient_accumulation_steps")},
         sets_up=frozenset({"initialize"}),
+        schedules={
+            **dict.fromkeys((f"{_SCHEDULES}.LRRangeTest", f"{_SCHEDULES}.OneCycle"), "batch_iteration"),
+            **dict.fromkeys((f"{_SCHEDULES}.WarmupLR", f"{_SCHEDULES}.WarmupCosineLR"), "last_batch_iteration"),
+        },
     ),
     spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping"},
     remedies={

@@ -7,6 +7,7 @@ from amplint.dialects.dialect import CLIPS, Dialect, Live
 
 _CORE = "megatron.core"
 _TRAINING = ("megatron.training", "megatron.training.training")
+_SCHEDULE = f"{_CORE}.optimizer_param_scheduler.OptimizerParamScheduler"
 _OPTIMIZER = "megatron/core/optimizer/optimizer.py"
 _SCHEDULES = ("megatron.core.pipeline_parallel", "megatron.core.pipeline_parallel.schedules")
 
@@ -18,7 +19,7 @@ MEGATRON = Dialect(
         f"{_CORE}.num_microbatches_calculator.get_num_microbatches": "get_num_microbatches",
         "megatron.training.get_num_microbatches": "get_num_microbatches",
         f"{_CORE}.optimizer.get_megatron_optimizer": "get_megatron_optimizer",
-        f"{_CORE}.optimizer_param_scheduler.OptimizerParamScheduler": "ParamScheduler",
+        _SCHEDULE: "ParamScheduler",
         f"{_CORE}.distributed.DistributedDataParallel": "ModelChunk",
         "megatron.training.training.setup_model_and_optimizer": "setup_model_and_optimizer",
         **{f"{place}.pretrain": "pretrain" for place in _TRAINING},
@@ -27,7 +28,7 @@ MEGATRON = Dialect(
     needs=frozenset({"forward_backward_func", "get_forward_backward_func", "get_megatron_optimizer", "pretrain"}),
     seeds=frozenset({"forward_backward_func", "get_forward_backward_func", "pretrain"}),
     words=frozenset({"forward_backward_func", "def forward_step("}),
-    live=Live(folders=("megatron",)),
+    live=Live(folders=("megatron",), schedules={_SCHEDULE: ""}),
     spelling={
         "backward": "forward_backward_func(...)",
         "clip": "clip_grad",

@@ -103,7 +103,7 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
     if event.kind in STEPS:
         return _step(before, event)
     if event.kind is Kind.ZERO_GRAD:
-        return _zero(before, on_purpose="discards" in event.detail)
+        return _zero(before, on_purpose="discards" in event.detail, but=int(event.detail.get("but", 0)))
     if event.kind is Kind.DIVIDE and event.weight is not None:
         return with_changes(before, losses=_weighted(before, event.weight))
     if event.kind is Kind.DIVIDE or event.kind is Kind.OPAQUE:
@@ -250,11 +250,11 @@ def _step(before: Window, event: Event) -> Window:
     )
 
 
-def _zero(before: Window, on_purpose: bool) -> Window:
-    """A tail that an epoch left is dropped; what this epoch made and no step used is lost. What code that was not
-    followed may have used is neither."""
+def _zero(before: Window, on_purpose: bool, but: int) -> Window:
+    """What is erased, but for so many micro-steps that are told once more. A tail that an epoch left is dropped; what
+    this epoch made and no step used is lost. What code that was not followed may have used is neither."""
     dropped = 0 if on_purpose else max(before.tail - before.unseen, 0)
-    lost = before.micro_steps - max(before.tail, before.unseen)
+    lost = before.micro_steps - max(before.tail, before.unseen) - but
     erased = frozenset(loss.place for loss in before.losses)
     return with_changes(
         _emptied(before),
