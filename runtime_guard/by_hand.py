@@ -135,17 +135,18 @@ class ByHand:
             watch.looks[held] += 1
             watch.erases, watch.strange = watch.erases or held in (Held.LAST, Held.PART), held is Held.OTHER
         last, window = recorder.state.last.get(name, {}).get(Kind.BACKWARD), recorder.state.ledgers[name].window
-        if held is Held.LAST and last is not None and len(window.losses) == 1 < window.micro_steps:
-            recorder.feed(
-                Kind.ZERO_GRAD, optimizer=name, stack=last.step_of_program, detail={"by_hand": "yes", "but": "1"}
-            )
-            recorder.feed(
-                Kind.BACKWARD, optimizer=name, stack=last.step_of_program, weight=last.weight, scaled=last.scaled,
-                detail=dict(last.detail), forward=last.forward, region=last.region, alone=last.alone,
-                branches=last.branches,
-            )  # fmt: skip
-            recorder.measures.run(recorder.numbers.shortened, optimizer)
-        elif held in (Held.LAST, Held.PART) or watch.strange:
+        lacks = held in (Held.LAST, Held.PART)
+        if lacks and last is not None and len(window.losses) == 1 < window.micro_steps:
+            kept = recorder.measures.run(recorder.numbers.shortened, optimizer, default=1)
+            detail, place = {"by_hand": "yes", "but": str(kept)}, last.step_of_program
+            recorder.feed(Kind.ZERO_GRAD, optimizer=name, stack=place, detail=detail)
+            for _ in range(kept):
+                recorder.feed(
+                    Kind.BACKWARD, optimizer=name, stack=place, weight=last.weight, scaled=last.scaled,
+                    detail=dict(last.detail), forward=last.forward, region=last.region, alone=last.alone,
+                    branches=last.branches,
+                )  # fmt: skip
+        elif lacks or watch.strange:
             recorder.feed(Kind.DIVIDE, optimizer=name)
 
     def gone(self, optimizer: Any, name: str, steps: bool) -> None:

@@ -63,7 +63,8 @@ class GradientLedger:
     """The sampled gradient of one optimizer's open window. It keeps nothing of the user's alive.
 
     `factors`: how often each row is in the reference, not yet divided by the sum of `shares`. Rows are known by their
-    number. `marks`: the identity and version of what was looked at last.
+    number. `marks`: the identity and version of what was looked at last. `kept`: how many of the last
+    rows are in what is stepped.
     """
 
     optimizer: weakref.ref[Optimizer]
@@ -80,6 +81,7 @@ class GradientLedger:
     bare: bool = False
     gathering: Gathering | None = None
     held: Held | None = None
+    kept: int = 0
 
     def before_backward(self) -> None:
         """Takes what is there before a backward; a change since the last look is a touch of unseen code."""
@@ -212,6 +214,7 @@ class GradientLedger:
         if missing is None:
             self.held = Held.OTHER
             return None
+        self.kept = len(rows) - missing
         self.held = Held.WHOLE if not missing else Held.PART if missing + 1 < len(rows) else Held.LAST
         kept = zip(rows[missing:], self.factors[missing:], strict=True)
         r = _added([row * factor for row, factor in kept]) / _sum(self.shares[missing:])

@@ -286,10 +286,11 @@ class Normalization:
         account.window.divided(by)
         account.ledger.divided(by)
 
-    def shortened(self, optimizer: Optimizer) -> None:
-        """To be told that the gradients of all but the last micro-step of the open window were erased."""
-        account = self.track(optimizer)
-        account.window.steps, account.window.alike = account.window.steps[-1:], None
+    def shortened(self, optimizer: Optimizer) -> int:
+        """To be told that the open window was erased but for its last micro-steps: so many, as measured."""
+        account, kept = self.track(optimizer), self.track(optimizer).ledger.kept
+        account.window.steps, account.window.alike = account.window.steps[-kept:], None
+        return kept
 
     def closing(self, optimizer: Optimizer, shared: bool = False) -> Held | None:
         """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them. `shared`:

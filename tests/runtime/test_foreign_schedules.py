@@ -75,8 +75,7 @@ class Chained:
 
 
 def trained(made, moves, windows=6, again=0):
-    """What is reported of a loop whose schedule is made of its optimizer, and moved on per update, or per micro-step.
-    """
+    """What is reported of a loop whose schedule moves on with each update, or `again` with each micro-step."""
     model = nn.Linear(4, 3)
     with guard(mode="record") as found:
         optimizer = Chained(torch.optim.SGD(model.parameters(), lr=0.1))

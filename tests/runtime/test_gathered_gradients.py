@@ -118,6 +118,8 @@ class DeepSpeedEngine:
         self._running_engine_backward = True
         loss = loss / self.gradient_accumulation_steps()
         if isinstance(self.optimizer, ZeROOptimizer):
+            if self.micro_steps % self.gradient_accumulation_steps() == 0:
+                self.optimizer.zero_grad()
             loss = self.optimizer.scale_if_loss(loss)
         loss.backward()
         self._running_engine_backward = False
@@ -369,6 +371,21 @@ def test_gradients_that_are_never_zeroed_are_in_windows_as_long_as_they_are(repo
     report = reported(source)
     assert [code for code, _ in found(report, source)] == ["missing-zero-grad"]
     assert report["windows"]["micro_steps"] == {"4": 8}
+
+
+def test_a_window_of_which_part_was_zeroed_has_the_rest(reported):
+    step = "    if step % 2:\n        optimizer.step()\n"
+    source = with_megatron(False).replace("    optimizer.step()\n", step).replace("range(8)", "range(10)")
+    source = source.replace("(4, 8)", "(5, 8)").replace("(4,)", "(5,)")
+    report = reported(source)
+    assert [code for code, _ in found(report, source)] == ["zero-grad-before-step"]
+    assert report["windows"]["micro_steps"]["4"] >= 3
+
+
+def test_a_step_that_is_gated_by_hand_counts_what_was_overwritten(reported):
+    source = with_deepspeed(1).replace("    engine.step()\n", "    if (step + 1) % 4 == 0:\n        engine.step()\n")
+    report = reported(source)
+    assert [code for code, _ in found(report, source)] == ["gated-framework-step"]
 
 
 def test_of_copies_of_what_is_never_zeroed_nothing_is_confirmed(reported):

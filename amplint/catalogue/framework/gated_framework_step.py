@@ -93,7 +93,13 @@ RULE = Rule(
     because=((Kind.BACKWARD, "the framework back-propagates here"),),
     words=asked_words,
     find=stepped_in_a_loop,
-    hides=("dropped-tail-window", "scheduler-per-micro-step", "wrong-loss-divisor"),
+    hides=(
+        "dropped-tail-window",
+        "scheduler-per-micro-step",
+        "wrong-loss-divisor",
+        "zero-grad-before-step",
+        "zero-grad-per-micro-step",
+    ),
     remedy=unsafe(
         "leave the counting of micro-steps, and what it does by itself, to the engine",
         Ungate(Kind.ASKED),
