@@ -12,7 +12,7 @@
 | weight averages | the loaded classes that are known to keep one |
 | other processes | the forward of `DistributedDataParallel`, and `torch.distributed.destroy_process_group` |
 | end of an epoch | `_BaseDataLoaderIter.__next__`, when it raises StopIteration |
-| hooks of tensors | `Tensor.register_hook` |
+| hooks of tensors and modules | `Tensor.register_hook`, and what `nn.Module` takes hooks of its backward by |
 | hooks of saved tensors | what takes them, where torch does not say which saved tensor has one (`kept`) |
 """
 
@@ -44,6 +44,7 @@ from runtime_guard.rhythm import Again, Rhythm
 from runtime_guard.schedules import Schedules, foreign
 from runtime_guard.stepping import Scaling, Stepping
 
+_MODULE_HOOKS = ("register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook")
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "_clip_grads_with_norm_")  # the last one since torch 2.6
 
 
@@ -118,6 +119,15 @@ class Listening:
         self._hooks.listen(torch.autograd, "_engine_run_backward", listener)
         given = self._listener("hooks of tensors", self._recorder.underway.given, _nothing, _nothing)
         self._hooks.listen(torch.Tensor, "register_hook", self._idle(given))
+        late = self._listener("hooks of modules", self._hooked, _nothing, _nothing)
+        for name in _MODULE_HOOKS:
+            self._hooks.listen(torch.nn.Module, name, late)
+
+    def _hooked(self, args: Any, kwargs: Any) -> None:
+        """A module was given a hook: what was known of the graphs before is known no longer."""
+        with self._recorder.lock:
+            self._rhythm.leave()
+            self._recorder.underway.looks_again()
 
     def _to_scalers(self) -> None:
         scaling = Scaling(self._recorder)

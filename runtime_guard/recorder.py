@@ -94,7 +94,7 @@ class Recorder:
         self.watches: dict[str, Watch] = {}
         self.crossings, self.ranks, self.sharing = Crossings(), Ranks(), Sharing()
         self.homes, self.by_hand, self._stacks = Homes(), ByHand(self), set[Stack]()
-        self.underway, self.in_step = Underway(self.frameworks.has), InStep(self)
+        self.underway, self.in_step = Underway(self.frameworks.has, self.sites.frames), InStep(self)
         self._early: Early | None = None
 
     # --- events -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,9 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -31,15 +33,16 @@ _KEPT = "runtime_guard.retained"
 _NODES = 20_000
 _TORCHS = frozenset({None, BackwardHookFunction})
 _NEAR = 512
+_NODES_HOOKS = frozenset({"grad_fn", "register_hook"})
 _GLOBAL = ("_global_backward_hooks", "_global_backward_pre_hooks")
 
 
 class Underway:
     """What was found at each place that back-propagates. `knows`: whether a file is of a framework, which gathers
-    gradients by hooks and of which it is known what it makes of them."""
+    gradients by hooks and of which it is known what it makes of them. `frames`: the user's, that run now."""
 
-    def __init__(self, knows: Callable[[str], bool]) -> None:
-        self._knows = knows
+    def __init__(self, knows: Callable[[str], bool], frames: Callable[[], Iterable[FrameType]]) -> None:
+        self._knows, self._frames = knows, frames
         self._passes, self._diverts = Counter[Hashable](), dict[Hashable, bool]()
         self._given, self._kept = 0, False
         self._looked: dict[Hashable, int] = {}
@@ -81,6 +84,10 @@ class Underway:
             metadata_of(node)[_MARK] = True
             self._given += 1
 
+    def looks_again(self) -> None:
+        """To be told that a module was given a hook."""
+        self._given += 1
+
     def diverts(self, place: Hashable, roots: Sequence[Tensor]) -> bool:
         """Whether anything in the graph of some losses may change their gradients."""
         self._passes[place] += 1
@@ -96,12 +103,28 @@ class Underway:
         nodes = list(_nodes(roots))
         functions: set[Any] = {getattr(node, "_forward_cls", None) for node in nodes}
         own = (one for one in functions - _TORCHS if only_multiplies(one) and not self._knows(file_of(one.backward)))
-        if any(_MARK in metadata_of(node) for node in nodes) or any(own):
+        if any(_MARK in metadata_of(node) for node in nodes) or any(own) or self._hooks_nodes():
             return True
         if BackwardHookFunction not in functions:
             return False
         leaves = {id(node.variable) for node in nodes if hasattr(node, "variable")}
         return any(self._any_changes(hooks) for hooks in _of_modules(leaves))
+
+    def _hooks_nodes(self) -> bool:
+        """Whether the code that runs, or a function or class that its modules name, gives hooks to nodes of a graph: a
+        node does not say which it has."""
+        spaces = {id(frame.f_globals): frame.f_globals for frame in self._frames()}
+        named = [thing for space in spaces.values() for thing in [*space.values()]]
+        inner = [thing for one in named if isinstance(one, type) for thing in vars(one).values()]
+        codes = {thing.__code__ for thing in (*named, *inner) if isinstance(thing, FunctionType)}
+        return any(map(_gives_hooks_to_nodes, codes | {frame.f_code for frame in self._frames()}))
+
+
+@cache
+def _gives_hooks_to_nodes(code: CodeType) -> bool:
+    names = {*code.co_names}
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return "register_prehook" in names or names >= _NODES_HOOKS or any(map(_gives_hooks_to_nodes, inner))
 
 
 def _nodes(roots: Sequence[Tensor]) -> Iterator[Node]:

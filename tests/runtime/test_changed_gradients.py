@@ -85,6 +85,33 @@ PROGRAMS = {
         "lambda module, given: tuple(one / accum_steps for one in given) if module is model else None)\n" + WHOLE,
         [],
     ),
+    "a hook is given to a node": (
+        WINDOWS.format(
+            loss="(out := model(x), out.grad_fn.register_prehook(lambda given: (given[0] / accum_steps,)),"
+            " criterion(out, y))[2]",
+            before="pass",
+        ),
+        [],
+    ),
+    "a hook is given to a node by a function": (
+        "def divided(out):\n"
+        "    out.grad_fn.register_hook(lambda given, _: (given[0] / accum_steps, *given[1:]))\n"
+        "    return out\n" + WINDOWS.format(loss="criterion(divided(model(x) + 0.0), y)", before="pass"),
+        [],
+    ),
+    "a module is given a hook late": (
+        WINDOWS.format(loss="(criterion(model(x), y) / (accum_steps if i < 12 else 1))", before="pass")
+        .replace("    (crit", "    if i == 12:\n        model.register_full_backward_pre_hook(divide)\n    (crit")
+        .replace("\nfor", "\ndef divide(module, given):\n    return given[0] / accum_steps,\n\n\nfor"),
+        [],
+    ),
+    "a module is given a hook late that looks": (
+        WINDOWS.format(loss="criterion(model(x), y)", before="pass").replace(
+            "    crit",
+            "    if i == 12:\n        model.register_full_backward_pre_hook(lambda _, given: print(given))\n    crit",
+        ),
+        UNDIVIDED,
+    ),
     "each element is scaled": (SCALED.format(loss=f"({ONE_BY_ONE} * scaler.get_scale()).mean()"), []),
     "each element is scaled by its scaler": (SCALED.format(loss=f"scaler.scale({ONE_BY_ONE}).mean()"), []),
     "the scale is divided as well": (SCALED.format(loss="(criterion(model(x), y) * (scaler.get_scale() / 4))"), []),
