@@ -93,8 +93,9 @@ def _of_symbol(run: Run, value: Condition, left: Symbol, right: Value) -> bool:
             return truth(run, left)
         if f"{op} {constant!r}" in OFF:
             return not truth(run, left)
-    literal_setting = literal and type(constant) is int and left.origin is Origin.RUN
-    if op in ("==", "!=") and isinstance(constant, int) and run.in_batches and not literal_setting:
+    of_run = literal and type(constant) is int and left.origin is Origin.RUN
+    counts = not of_run and left.origin is not Origin.DATA
+    if op in ("==", "!=") and isinstance(constant, int) and run.in_batches and counts:
         return run.last_batch is (op == "==")
     if op in ("==", "is", "!=", "is not") and left.origin is not Origin.DATA:
         return run.equals(text_of(left), text_of(right), left.origin) is (op in ("==", "is"))
