@@ -68,7 +68,8 @@ class _Search(Generic[R]):
     """The runs in which different things happened, and the decisions of them that are still to be taken otherwise.
 
     `now`: decisions of a run that are tried together, the last ones first; `waiting`: those of which nothing is known;
-    `doubted`: idle ones. `asked`: decisions that came up in runs in which nothing else happened.
+    `doubted`: idle ones. `asked`: decisions that came up in runs in which nothing else happened. `trains`: those without
+    which a run was over before any training; what was tried in such runs is tried again in the first one that trains.
     """
 
     play: Callable[[dict[str, bool]], R]
@@ -79,6 +80,7 @@ class _Search(Generic[R]):
     waiting: deque[tuple[R, list[str]]] = field(default_factory=deque)
     doubted: deque[tuple[R, list[str]]] = field(default_factory=deque)
     asked: set[str] = field(default_factory=set)
+    trains: dict[str, bool] = field(default_factory=dict)
     stride: int = 1
     played: int = 0
     cost: int = 0
@@ -133,7 +135,7 @@ class _Search(Generic[R]):
 
     def _try(self, run: R, keys: list[str]) -> None:
         """Takes decisions of a run the other way together; when something else happens, halves of them."""
-        forced = _otherwise(run.choices, keys)
+        forced = {**self.trains, **_otherwise(run.choices, keys)}
         found = self._played(forced)
         if found.happened == run.happened:
             if not run.barren:
@@ -145,7 +147,9 @@ class _Search(Generic[R]):
         self.stride = 1
         if len(keys) == 1:
             del self.idle[keys[0]]
-            self._keep(found, forced)
+            begins = run.barren and not found.barren
+            self.trains |= {keys[0]: found.choices[keys[0]]} if begins else {}
+            self._keep(found, self.trains if begins else forced)
         else:
             half = len(keys) // 2
             self.now += [(run, keys[half:]), (run, keys[:half])]

@@ -16,6 +16,7 @@ from amplint.machine import (
     arithmetic,
     attributes,
     calls,
+    first_choices,
     libraries,
     loops,
     neighbours,
@@ -251,7 +252,7 @@ def _decided(run: Run, node: ir.If, test: Value) -> tuple[bool, Value]:
     """The truth of a test in this run, and the test: as a gate, if it may be that of a window."""
     taken = loops.boundary(run, test, node) if node.gates else None
     if taken is None:
-        taken = _passes_over(run, node, test)
+        taken = first_choices.truth(run, node, test)
         known = isinstance(test, bool)
         inner = any(gate.length != ANY_LENGTH for gate in run.gates)  # of a window whose length is known
         asked = node.gates and run.in_batches and not (run.in_library or inner)
@@ -262,21 +263,6 @@ def _decided(run: Run, node: ir.If, test: Value) -> tuple[bool, Value]:
     if node.gates and run.in_batches and isinstance(test, Gated):
         run.asks(node.at, test)
     return taken, test
-
-
-def _passes_over(run: Run, node: ir.If, test: Value) -> bool:
-    """The truth of a test; one that would pass a batch over does not where that is open: the first run is to train."""
-    known = set(run.decisions)
-    answer = truths.truth(run, test)
-    fresh = [key for key in run.decisions if key not in known and key not in run.forced]
-    if not answer or len(fresh) != 1 or not run.in_batches or not _continues(node.body):
-        return answer
-    decision = run.decisions[fresh[0]]
-    run.decisions[decision.key] = with_changes(decision, value=not decision.value)
-    if truths.truth(run, test):
-        run.decisions[decision.key] = decision
-        return True
-    return False
 
 
 @contextmanager
@@ -316,11 +302,7 @@ def _at_times(run: Run, taken: bool, test: Value, said: Value, stays: bool) -> I
 
 
 def _jumps(body: tuple[ir.Stmt, ...]) -> bool:
-    return _continues(body) or (bool(body) and isinstance(body[-1], ir.Return))
-
-
-def _continues(body: tuple[ir.Stmt, ...]) -> bool:
-    return bool(body) and isinstance(body[-1], ir.Leave) and body[-1].how == "continue"
+    return first_choices.continues(body) or (bool(body) and isinstance(body[-1], ir.Return))
 
 
 def _assert(run: Run, scope: Scope, node: ir.Assert) -> Signal:

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import DERIVED_FROM
+from amplint.dialects.vocabulary import within
 from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects, tree_of
@@ -29,6 +31,7 @@ _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
 _SCHEDULE = re.compile(rf"(?:^|\.)(?:{'|'.join(sorted(DERIVED_FROM))})$")
 _SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
+_PART = within(words.OPTIMIZER, words.SCALER)
 _STARS = re.compile(r"\bimport\s*\(?\s*\*")
 _TORCH_S = re.compile(r"(Optimizer|LRScheduler|_Scheduler|Enum|NamedTuple|TypedDict|Protocol|Dataset|Sampler)$")
 
@@ -97,7 +100,9 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
         return None
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
-    return bool(re.search(rf"^def {re.escape(name)}\b", text, re.M)) and not TRAINING.search(text)
+    if not re.search(rf"^def {re.escape(name)}\b", text, re.M):
+        return False
+    return None if TRAINING.search(text) else True
 
 
 def _says(text: str, name: str) -> bool:
@@ -147,10 +152,17 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
         return False
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
-        return bool(_ACTING.search(text) or _LOSS.search(text)) or makes_objects(unit)
+        acts = bool(_ACTING.search(text) or _LOSS.search(text)) or makes_objects(unit)
+        return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
     return _is_literal(unit)
+
+
+def _takes_a_part(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is handed an optimizer or a scaler: what it does with it is read, and not guessed."""
+    params = (*unit.args.posonlyargs, *unit.args.args, *unit.args.kwonlyargs)
+    return any(_PART(param.arg) for param in params)
 
 
 def is_quiet(found: Outline, name: str) -> bool:

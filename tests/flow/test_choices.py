@@ -57,6 +57,15 @@ def test_a_condition_is_decided_only_where_it_is_asked():
     assert [run.choices for run in runs] == [{"amp": True, "clip": True}, {"amp": False}]
 
 
+def refused_last(warm_up, refused):
+    return None if refused else warm_up
+
+
+def test_what_was_tried_where_nothing_trains_is_tried_again_where_something_does():
+    program = Program(lambda decide: refused_last(decide("warm-up"), decide("refused")))
+    assert set(happened(program)) == {None, True, False}
+
+
 def test_a_condition_asked_twice_is_decided_once():
     program = Program(lambda decide: (decide("amp"), decide("amp")))
     assert happened(program) == [(True, True), (False, False)]
