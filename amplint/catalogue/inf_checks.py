@@ -1,10 +1,15 @@
-"""Questions about what a scaler has recorded of overflows when it is asked to update."""
+"""Questions about what a scaler has recorded of overflows when it is asked to update, or a step is due."""
 
 from __future__ import annotations
 
 from amplint.catalogue.through import by_hand
 from amplint.protocol.checks import BY_HAND, CHECKED, Checks
+from amplint.protocol.events import Kind
+from amplint.protocol.ledger import Grads, Stage
+from amplint.protocol.precision import Precision
 from amplint.protocol.state import Moment
+
+_OVERFLOWS = frozenset({Precision.FLOAT16, Precision.LOWERED, Precision.UNKNOWN})
 
 
 def found_unchecked(moment: Moment) -> bool:
@@ -25,3 +30,24 @@ def unchecked(moment: Moment) -> bool:
     stepped = ledger.scaler is not None and ledger.scaler == event.scaler
     certain = stepped and len(records.lengths) < 2 and BY_HAND not in event.detail and by_hand(moment)
     return certain and records.checks is Checks.NONE
+
+
+def regardless_of_overflow(moment: Moment) -> bool:
+    """Whether gradients were unscaled, and the optimizer steps with them whatever they are: it is known that nothing
+    asks for that, and the forward may overflow."""
+    clip = moment.last.get(Kind.CLIP)
+    raises = clip is not None and "raises" in clip.detail
+    return "unchecked" in moment.event.detail and moment.ledger.forward in _OVERFLOWS and not raises
+
+
+def bypassing_words(moment: Moment) -> dict[str, str]:
+    """What an optimizer steps with that is not stepped by its scaler."""
+    if moment.ledger.grads is Grads.PLAIN:
+        return {"what": "on unscaled gradients whatever they are: a step that overflows is not skipped, and the weights are NaN"}
+    carried = "on gradients that still carry the loss scale: the update is as many times too large, and an overflow"
+    return {"what": f"{carried} is not skipped"}
+
+
+def only_unscaled(moment: Moment) -> bool:
+    """Whether what is stepped with was unscaled, and it is not certain that the forward runs in float16."""
+    return moment.ledger.stage is Stage.UNSCALED and moment.ledger.forward is not Precision.FLOAT16

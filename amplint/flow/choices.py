@@ -68,8 +68,8 @@ class _Search(Generic[R]):
     """The runs in which different things happened, and the decisions of them that are still to be taken otherwise.
 
     `now`: decisions of a run that are tried together, the last ones first; `waiting`: those of which nothing is known;
-    `doubted`: idle ones. `asked`: decisions that came up in runs in which nothing else happened. `trains`: those without
-    which a run was over before any training; what was tried in such runs is tried again in the first one that trains.
+    `doubted`: idle ones. `asked`: decisions that came up in runs in which nothing else happened. `trains`: those
+    without which a run was over before any training; what was tried in such runs is tried again where one trains.
     """
 
     play: Callable[[dict[str, bool]], R]

@@ -134,7 +134,7 @@ def _optimizer(
             run.invoke(closure, [], {}, at)
         hooks.before_step(run, owner, at)
         told_windows.may_divide(run, owner, [*args, *keywords.values()], at)
-        run.emit(Kind.STEP, at, owner)
+        run.emit(Kind.STEP, at, owner, detail=_looks(run))
         hooks.after_step(run, owner, at)
     elif name in hooks.OF_STEPS:
         hooks.of_step(owner, name)
@@ -142,6 +142,11 @@ def _optimizer(
         run.emit(Kind.OPAQUE, at, owner)
     owner.whole = owner.whole and name != "add_param_group"
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
+
+
+def _looks(run: Run) -> dict[str, str]:
+    """Whether nothing has looked at what was back-propagated since then, so that no step is left out."""
+    return {"unchecked": "yes"} if not (run.asked or checks(run)) else {}
 
 
 def _discards(run: Run) -> dict[str, str]:
@@ -379,7 +384,11 @@ def change_gradient(run: Run, owner: Gradient, op: str, factor: Value, at: ir.Sp
 _CHECKS = within(words.FINITE, words.OVERFLOWING)
 
 
+def checks(run: Run) -> bool:
+    """Whether something in the program looks for what is not finite."""
+    return any(_CHECKS(name) for used in run.program.usage.values() for name in used)
+
+
 def unchecked(run: Run) -> bool:
     """Whether nothing in the program looks for what is not finite, or decides by what it cannot know before."""
-    looks = any(_CHECKS(name) for used in run.program.usage.values() for name in used)
-    return not looks and all(decision.origin is Origin.RUN for decision in run.decisions.values())
+    return not checks(run) and all(decision.origin is Origin.RUN for decision in run.decisions.values())

@@ -108,8 +108,9 @@ class Run:
     has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
     a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
     `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
-    `idle`: the places of calls that did nothing. `shut`: gates that have not opened, as they stood at first, and how
-    often they stood there.
+    `idle`: the places of calls that did nothing. `asked`: how often something was decided, since the last loss went
+    back, by what is not known before the run. `shut`: gates that have not opened, as they stood at first, and how often
+    they stood there.
     """
 
     program: ir.Program
@@ -139,6 +140,7 @@ class Run:
     in_batches: int = 0
     sometimes: int = 0
     takes: int | None = None
+    asked: int = 0
     handed_out: dict[int, tuple[Stream, int]] = field(default_factory=dict)
     picked: int = 0
     over_batches: int = 0
@@ -321,6 +323,7 @@ class Run:
         """The value of a condition for this run; the same each time it is asked."""
         if key not in self.decisions:
             self.decisions[key] = Decision(key, self.forced.get(key, default), origin)
+        self.asked += origin is not Origin.RUN
         return self.decisions[key].value
 
     def equals(self, left: str, right: str, origin: Origin) -> bool:
@@ -369,6 +372,7 @@ class Run:
             **rest,
         )
         self.events.append(event)
+        self.asked = 0 if kind is Kind.BACKWARD else self.asked
         if kind in _PASSED:
             self.passed[_PASSED[kind]] += 1
 
@@ -386,11 +390,8 @@ class Run:
         return {**found, **optimizer.due} if optimizer is not None and kind in STEPS else found
 
     def _gate(self, kind: Kind) -> Gate | None:
-        if self.gates:
-            return self.gates[-1]
-        if kind in (Kind.STEP, Kind.SCALER_STEP) and self.loop_gate is not None:
-            return self.loop_gate
-        return None
+        of_loop = self.loop_gate if kind in STEPS else None
+        return self.gates[-1] if self.gates else of_loop
 
 
 def _parameters(kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) -> Precision:

@@ -33,6 +33,36 @@ for x, y in loader:
     scaler.update()
 ```
 
+Gradients that `scaler.unscale_` has divided have the right size, and the ones that overflowed are in them all the same:
+`unscale_` records it, and only `scaler.step` leaves the step out.
+
+```python bad static-only -- its numbers are right until the first overflow
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()  # expect: step-bypasses-scaler
+    scaler.update()
+```
+
+```python good static-only -- the twin of what is not run
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    if torch.isfinite(norm):
+        optimizer.step()
+    scaler.update()
+```
+
+It is a warning where it is not certain that the forward runs in float16, and nothing is said in bfloat16.
+
 ## Messages
 
 - `No inf checks were recorded prior to update.` (AssertionError) when `scaler.update()` follows such a step
@@ -41,7 +71,6 @@ for x, y in loader:
 
 Replace `optimizer.step()` by `scaler.step(optimizer)` and call `scaler.update()` once after it. Do not delete
 `scaler.update()` to silence the assertion, and do not divide the learning rate by the scale.
-`scaler.unscale_(optimizer)` before `optimizer.step()` gives the right numbers but still steps on inf and NaN.
 
 ## Fix
 
@@ -56,17 +85,24 @@ infinities is skipped. The numbers of a run that was tuned with the mistake in i
 """
 
 from amplint.catalogue.amounts import at_least
+from amplint.catalogue.inf_checks import bypassing_words, only_unscaled, regardless_of_overflow
 from amplint.catalogue.remedy import SKIPPED, Insert, Respell, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
-from amplint.protocol.ledger import Grads
+from amplint.protocol.ledger import Grads, Stage
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the optimizer steps on gradients that still carry the loss scale: the update is as many times too large, "
-    "and an overflow is not skipped",
+    message="the optimizer steps {what}",
     advice="step through the scaler: `scaler.step(optimizer)`, then `scaler.update()`",
-    when=(Condition(Kind.STEP, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1)),),
+    when=(
+        Condition(Kind.STEP, grads={Grads.SCALED, Grads.MIXED}, micro_steps=at_least(1)),
+        Condition(
+            Kind.STEP, grads=Grads.PLAIN, stage=Stage.UNSCALED, micro_steps=at_least(1), also=regardless_of_overflow
+        ),
+    ),
+    milder=only_unscaled,
+    words=bypassing_words,
     because=((Kind.BACKWARD, "gradients get the loss scale here"),),
     remedy=safe(
         "step through the scaler",
