@@ -85,6 +85,8 @@ def scaled(run: Run, symbol: Symbol) -> bool | None:
     elements), and what calls of those return, which may have the scaler. Another one, and what a model returns, is not
     scaled."""
     called = _CALLED.findall(symbol.text)
+    if not called and symbol.forward and not _SCALED(symbol.text):
+        return None if run.holders else False  # it has a name of its own since a model returned it
     if not called or _SCALED(symbol.text) or not run.holders.isdisjoint(_NAMES.findall(symbol.text)):
         return None
     return None if any(_has_scaler(run, *one) for one in called) else False
