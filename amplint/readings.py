@@ -15,6 +15,7 @@ from amplint.flow import program as ir
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
+from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
 from amplint.played import Played
 from amplint.source.asked import Answers, heard_again, recorded, still_so
@@ -51,7 +52,7 @@ def read_program(text: str, filename: str, taught: Teaching) -> Reading | None:
     if reduced is None:
         return None
     with recorded() as asked:
-        body = Statements(parse(reduced)).module()
+        body = spelled_out(filename, Statements(parse(reduced)).module())
         made = program(filename, text, body, taught)
     made = replace(made, ignored=cache(partial(_heard, made.ignored, asked)))
     reading = Reading(body, Played(made), asked)
@@ -87,7 +88,8 @@ def played_file(filename: str, taught: Teaching, tail: int = 1) -> Played | None
         reduced = scout(text, _seeds(taught)) or (text if _DERIVES.search(text) else None)
         if reduced is None:
             return None
-        return Played(program(filename, text, Statements(parse(reduced)).module(), taught), tail)
+        body = spelled_out(filename, Statements(parse(reduced)).module())
+        return Played(program(filename, text, body, taught), tail)
     except (Unparsable, Unreadable):
         return None
 

@@ -44,7 +44,7 @@ def bypassing_words(moment: Moment) -> dict[str, str]:
     """What an optimizer steps with that is not stepped by its scaler."""
     if moment.ledger.grads is Grads.PLAIN:
         return {
-            "what": "on unscaled gradients whatever they are: a step that overflows is not skipped, and the weights are NaN"
+            "what": "on unscaled gradients whatever they are: one overflow is not skipped and makes the weights NaN"
         }
     carried = "on gradients that still carry the loss scale: the update is as many times too large, and an overflow"
     return {"what": f"{carried} is not skipped"}

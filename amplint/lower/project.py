@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from amplint.flow import program as ir
 from amplint.lower.names import binds, walk
+from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
 from amplint.source.definitions import Outline, at_a_glance, handed_on, is_quiet, outline, reduced, worth_following
 from amplint.source.neighbours import resolved
@@ -150,7 +151,7 @@ def _taken(file: str, names: set[str]) -> Body | None:
         return None
     try:
         check_brackets(text)
-        return Statements(parse(text)).module()
+        return spelled_out(file, Statements(parse(text)).module())
     except (Unparsable, Unreadable):
         return None
 

@@ -232,9 +232,10 @@ def _import(self: Statements, node: cst.Import) -> Iterator[ir.Stmt]:
 
 
 def _import_from(self: Statements, node: cst.ImportFrom) -> Iterator[ir.Stmt]:
-    if isinstance(node.names, cst.ImportStar):
-        return
     module = "." * len(node.relative) + _dotted(node.module)
+    if isinstance(node.names, cst.ImportStar):
+        yield ir.Import(self.span(node), "*", module)
+        return
     for alias in node.names:
         name = _dotted(alias.name)
         bound = _dotted(alias.asname.name) if alias.asname else name
