@@ -108,9 +108,8 @@ class Run:
     has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
     a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
     `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
-    `idle`: the places of calls that did nothing. `asked`: how often something was decided, since the last loss went
-    back, by what is not known before the run. `shut`: gates that have not opened, as they stood at first, and how often
-    they stood there.
+    `idle`: the places of calls that did nothing. `asked`: how often, since the last loss went back, something was
+    decided that is not known before. `shut`: gates that have not opened, as they stood at first, and how often.
     """
 
     program: ir.Program
