@@ -342,8 +342,6 @@ def runs_ahead(moment: Moment) -> bool:
     cadence = moment.cadence
     if "still" in moment.event.detail or not moment.event.repeats:  # once per epoch is another matter
         return False
-    if cadence.cadence_steps <= cadence.updates:  # it came before this update, and after the last one: no more often
-        return False
     return cadence.unit is not None or cadence.horizon is None or cadence.cadence_steps >= cadence.horizon
 
 

@@ -103,6 +103,12 @@ def _of_no_known_unit(moment: Moment) -> bool:
     return made is None or "argument" in made.detail
 
 
+def _runs_ahead(moment: Moment) -> bool:
+    """Whether the scheduler steps more often than its optimizer: one step before an update, and one after the last, do
+    not."""
+    return moment.cadence.cadence_steps > moment.cadence.updates and runs_ahead(moment)
+
+
 RULE = Rule(
     tier=Tier.ERROR,
     message="the scheduler steps on every micro-step, the optimizer once per window: the learning rate moves through "
@@ -115,7 +121,7 @@ RULE = Rule(
             cadence_steps=at_least(1),
             updates=at_least(1),
             unit={None, "updates"},
-            also=runs_ahead,
+            also=_runs_ahead,
         ),
     ),
     words=_times,
