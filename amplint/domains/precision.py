@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
@@ -190,6 +191,12 @@ def of_backward(run: Run, ran: Precision, scaled: bool | None) -> Precision:
 def trail_of(run: Run, values: list[Value]) -> Trail:
     """The beginning of a loss that is computed from some values now."""
     return Trail(forward=of_loss(run, values), reach=provenance.of(values))
+
+
+def of_operands(symbols: list[Symbol]) -> Precision:
+    """Under which precision the forwards ran whose outputs are computed with, whatever else they are computed with."""
+    found = [symbol.ran for symbol in symbols if symbol.forward]
+    return reduce(together, found) if found else Precision.UNKNOWN
 
 
 def of_loss(run: Run, values: list[Value]) -> Precision:

@@ -11,10 +11,11 @@ from amplint.state.run import Run
 from amplint.state.values import Loss, Origin, Symbol, Value
 
 _OF_ANY = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
-_ARRANGING = frozenset("view reshape flatten unsqueeze contiguous permute transpose double bfloat16".split())
+_ARRANGING = frozenset("gather view reshape flatten unsqueeze contiguous permute transpose double bfloat16".split())
 _ELEMENTWISE = _ARRANGING | frozenset(
     "pow square abs exp log log1p sqrt clamp clamp_min clamp_max sigmoid tanh relu neg sub".split()
 )
+_FUNCTIONS = _ELEMENTWISE | frozenset("add softmax log_softmax logsigmoid softplus logsumexp".split())
 METHODS = _OF_ANY | _ELEMENTWISE
 
 ELEMENTS = frozenset({"elements"})
@@ -39,6 +40,13 @@ def call(run: Run, symbol: Symbol, method: str, args: list[Value], keywords: dic
     if method in _ELEMENTWISE and symbol.forward:
         return with_changes(symbol, text=f"{symbol.text}.{method}(...)")
     return None
+
+
+def computed(made: Symbol, function: str, values: list[Value]) -> Symbol:
+    """What a function of torch returns: computed of the elements of what a model returned, it remains that."""
+    outputs = [value for value in values if isinstance(value, Symbol) and value.forward]
+    known = bool(outputs) and function in _FUNCTIONS
+    return with_changes(made, forward=True, ran=precision.of_operands(outputs)) if known else made
 
 
 def partly(args: list[Value], keywords: dict[str, Value]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from amplint.domains import loss_arithmetic, penalties, provenance, scheduler_units, units
+from amplint.domains import loss_arithmetic, penalties, precision, provenance, scheduler_units, units
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.state import counting, known_numbers
@@ -117,7 +117,8 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     symbols = [value for value in (left, right) if isinstance(value, Symbol)]
     if op in ("+", "-") and isinstance(left, Symbol) and isinstance(right, int) and type(right) in (int, Length):
         shift = right if op == "+" else -right
-        made = Symbol(left.text, left.origin, left.offset + shift, tags=left.tags - units.EXACT, reach=left.reach)
+        tags, shown = left.tags - units.EXACT, left.forward
+        made = Symbol(left.text, left.origin, left.offset + shift, shown, tags=tags, ran=left.ran, reach=left.reach)
         scheduler_units.less(run, op, made, left, right)
         return made
     origins = {symbol.origin for symbol in symbols}
@@ -132,6 +133,7 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
         governed=governed,
         tags=_tags(run, op, left, right),
         forward=any(s.forward for s in symbols),
+        ran=precision.of_operands(symbols),
         reach=penalties.divided(op, provenance.of(symbols), left, right),
     )
     scheduler_units.less(run, op, made, left, right)

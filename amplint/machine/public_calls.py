@@ -164,7 +164,8 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     origin = Origin.RUN if name.startswith(_SAFE) else Origin.DATA
     own = Precision.OFF if name.startswith(_PLAIN) else Precision.UNKNOWN
     through = penalties.without_length(name.rpartition(".")[2], provenance.of([*args, *keywords.values()]))
-    return Symbol(f"{name}({inner})", origin, ran=own, reach=through)
+    made = Symbol(f"{name}({inner})", origin, ran=own, reach=through)
+    return tensors.computed(made, name.rpartition(".")[2], [*args, *keywords.values()])
 
 
 def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
