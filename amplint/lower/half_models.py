@@ -1,6 +1,6 @@
-"""Which of torch's own optimizers are made with the parameters of a model that was cast to float16 as a whole.
+"""Which of torch's own optimizers are made with the parameters of a model that is float16 as a whole.
 
-Followed along the statements of one body, by the name of the model. Whatever else happens to the name before the
+It was cast, was loaded so, or was made while float16 was the default. Followed along the statements of one body, by the name of the model. Whatever else happens to the name before the
 optimizer is made, and a cast back anywhere in the module, makes it unknown.
 """
 
@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.names import children, functions, last, walk
+from amplint.lower.loaded_models import loaded_in
+from amplint.lower.names import children, functions, last, reads, walk
 from amplint.lower.scopes import Scope
 
 _DTYPES = frozenset({"torch.float16", "torch.half"})
@@ -20,9 +22,11 @@ _OPTIMIZER = re.compile(r"^torch\.optim\.[A-Z]\w*$")
 _BACK = frozenset({"float", "double", "bfloat16"})
 _WIDER = _BACK | {"float32", "float64"}
 _HARMLESS = frozenset(
-    """cuda cpu train eval parameters zero_grad state_dict load_state_dict gradient_checkpointing_enable
-    gradient_checkpointing_disable""".split()
+    """cuda cpu train eval parameters named_parameters zero_grad state_dict load_state_dict gradient_checkpointing_enable
+    gradient_checkpointing_disable resize_token_embeddings enable_input_require_grads""".split()
 )
+_LOOKED_AT = frozenset({"config", "generation_config", "device", "dtype", "training"})
+_PREPARES = frozenset({"prepare", "prepare_model", "initialize", "setup"})
 _DEVICE = frozenset({"device", "dev", "cuda", "gpu", "cpu", "rank", "local_rank", "gpu_id"})
 _COPIES = within(words.UPCASTING)
 
@@ -33,16 +37,37 @@ def half_optimizers(body: tuple[ir.Stmt, ...]) -> frozenset[ir.Span]:
     if any(_keeps_copy(node) for node in every):
         return frozenset()
     outer = Scope.of_module(body)
-    found = list(_Models(outer).body(body, set()))
+    own = frozenset(node.name for node in every if isinstance(node, ir.Class) and not any(map(_wider, walk(node))))
+    handed = frozenset(name for node in every for name in _prepared(node))
+    of_module = _Models(outer, own, handed)
+    found = list(of_module.body(body, set()))
+    default = of_module.default and sum(map(_sets_default, every)) == 1
     for _, function in functions(body):
         scope = outer.inside(function.body, (param.name for param in function.params))
-        found += _Models(scope).body(function.body, set())
+        found += _Models(scope, own, handed, default).body(function.body, set())
     back = {
         _key(node.func.owner)
         for node in every
         if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and _goes_back(node)
     }
     return frozenset(at for at, model in found if model not in back)
+
+
+def _prepared(node: object) -> set[str]:
+    """The models that a framework is handed, which may keep a copy of what was loaded in float16 (accelerate 1.15,
+    `accelerator.py`, casts what FSDP shards up; DeepSpeed has an optimizer of its own)."""
+    prepares = isinstance(node, ir.Call) and last(node.func) in _PREPARES
+    return {_key(given) for given in _given(node)} if prepares and isinstance(node, ir.Call) else set()
+
+
+def _sets_default(node: object) -> bool:
+    return isinstance(node, ir.Call) and last(node.func).startswith("set_default_")
+
+
+def _wider(node: object) -> bool:
+    """Whether something in a class may make its parameters in another dtype than the default."""
+    named = isinstance(node, ir.Call) and "dtype" in dict(node.keywords)
+    return named or (isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and _goes_back(node))
 
 
 def _goes_back(call: ir.Call) -> bool:
@@ -57,7 +82,7 @@ def _keeps_copy(node: object) -> bool:
     if isinstance(node, (ir.Assign, ir.Augment)):
         return isinstance(node.target, ir.Attr) and node.target.name in ("data", "_unscale_grads_")
     called = last(node.func) if isinstance(node, ir.Call) else ""
-    return called == "set_default_dtype" or _COPIES(called)
+    return _COPIES(called)
 
 
 def _key(node: object) -> str:
@@ -69,10 +94,11 @@ def _key(node: object) -> str:
 
 
 class _Models:
-    """Follows the names of models that are float16 through one body; `half` are those names."""
+    """Follows the names of models that are float16 through one body; `half` are those names. `own`: the classes of the
+    module; `handed`: the models that a framework is handed; `default`: float16 is what parameters are made in."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, own: frozenset[str], handed: frozenset[str], default: bool = False) -> None:
+        self.scope, self.own, self.handed, self.default = scope, own, handed, default
 
     def body(self, nodes: Iterable[ir.Stmt], half: set[str]) -> Iterator[tuple[ir.Span, str]]:
         """Where an optimizer is made with a model that is float16, and the name of that model."""
@@ -91,8 +117,10 @@ class _Models:
         """Each block knows what was known before; what a block changes is not known after it."""
         changed = {name for name in half if any(name in _bound(part) for part in walk(node))}
         half -= changed | self._harmed(node, half)
+        default = self.default
         for suite in _suites(node):
             yield from self.body(suite, set(half))
+            self.default = default and self.default
 
     def _simple(self, node: ir.Stmt, half: set[str]) -> Iterator[tuple[ir.Span, str]]:
         for part in walk(node):
@@ -100,7 +128,8 @@ class _Models:
             if isinstance(part, ir.Call) and model is not None and (self._cast(model) or _key(model) in half):
                 yield part.at, _key(model)
         value = getattr(node, "value", None)
-        cast = isinstance(value, ir.Call) and self._cast(value)
+        cast = isinstance(value, ir.Call) and (self._cast(value) or self._made_half(value, _bound(node)))
+        self.default = self._default(value)
         half -= set() if cast else self._harmed(node, half)
         if isinstance(node, ir.Do) and cast:
             half.add(_key(_base(value)))
@@ -111,7 +140,7 @@ class _Models:
         half.discard("")
 
     def _optimized(self, call: ir.Call) -> ir.Expr | None:
-        """The model whose parameters, all of them and nothing else, one of torch's optimizers is made with."""
+        """The model whose parameters, some of them and nothing else, one of torch's optimizers is made with."""
         if (
             call.starred
             or "fused" in dict(call.keywords)
@@ -119,10 +148,7 @@ class _Models:
         ):
             return None
         given = call.args[0] if call.args else dict(call.keywords).get("params")
-        whole = isinstance(given, ir.Call) and not given.args and not given.keywords and not given.starred
-        if not whole or not isinstance(given, ir.Call) or not isinstance(given.func, ir.Attr):
-            return None
-        return given.func.owner if given.func.name == "parameters" else None
+        return _whose(self.scope.value(given)) if given is not None else None
 
     def _cast(self, node: ir.Expr) -> bool:
         """Whether an expression is `x.half()` or `x.to(torch.float16)`, moved to a device perhaps."""
@@ -133,6 +159,24 @@ class _Models:
         if node.func.name == "to" and any(self.scope.qualified(given) in _DTYPES for given in _given(node)):
             return True
         return self._moves(node) and self._cast(node.func.owner)
+
+    def _made_half(self, node: ir.Expr, names: set[str]) -> bool:
+        """Whether an expression makes a model whose parameters are float16 from the start, moved to a device perhaps;
+        of one that is loaded and that a framework is handed by its name, nobody knows what it is trained in."""
+        while isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and self._moves(node):
+            node = node.func.owner
+        if not isinstance(node, ir.Call):
+            return False
+        loaded = loaded_in(self.scope, node) == "float16" and self.handed.isdisjoint(names)
+        made = (self.scope.qualified(node.func) or "").startswith("torch.nn.") or last(node.func) in self.own
+        return loaded or (self.default and made and not _wider(node))
+
+    def _default(self, node: object) -> bool:
+        """Whether float16 is the default after a call, in which parameters are made from then on."""
+        called = self.scope.qualified(node.func) if isinstance(node, ir.Call) else None
+        if not isinstance(node, ir.Call) or called != "torch.set_default_dtype":
+            return self.default
+        return any(self.scope.qualified(given) in _DTYPES for given in _given(node))
 
     def _moves(self, node: ir.Call) -> bool:
         """Whether a method of a model leaves the dtype of its parameters alone."""
@@ -152,15 +196,38 @@ class _Models:
             return set()
         if _key(node) in half:
             return {_key(node)}
+        if isinstance(node, ir.Attr) and node.name in _LOOKED_AT:
+            return set()
         inner = list(children(node))
         found: set[str] = set()
         if isinstance(node, ir.Call):
             method = node.func if isinstance(node.func, ir.Attr) else None
             if _key(node.func) in half or (method and _key(method.owner) in half and self._moves(node)):
                 inner = inner[1:]
+            elif not method and only_reads(last(node.func)):
+                inner = []
             elif method and isinstance(method.owner, ir.Name):
                 found = {name for name in half if name.startswith(f"{method.owner.name}.")}
         return found.union(*(self._harmed(child, half) for child in inner))
+
+
+_ITERATES = frozenset({"parameters", "named_parameters"})
+_PICKS = frozenset({"filter", "list", "tuple"})
+
+
+def _whose(parameters: ir.Expr) -> ir.Expr | None:
+    """The model whose parameters an expression gives, all or those that a condition picks; none if it asks for their
+    dtype."""
+    if "dtype" in reads(parameters):
+        return None
+    if isinstance(parameters, ir.Comprehension):
+        return _whose(parameters.source)
+    if not isinstance(parameters, ir.Call) or parameters.keywords or parameters.starred:
+        return None
+    if isinstance(parameters.func, ir.Name) and parameters.func.name in _PICKS and parameters.args:
+        return _whose(parameters.args[-1])
+    whole = isinstance(parameters.func, ir.Attr) and parameters.func.name in _ITERATES and not parameters.args
+    return parameters.func.owner if whole and isinstance(parameters.func, ir.Attr) else None
 
 
 def _given(call: ir.Call) -> tuple[ir.Expr, ...]:

@@ -20,6 +20,7 @@ from amplint.protocol.facts import HALF_LOADED, Fact
 Body = tuple[ir.Stmt, ...]
 _DTYPES = {"torch.float16": "float16", "torch.half": "float16", "torch.bfloat16": "bfloat16"}
 _QUANTIZED = re.compile(r"quantization_config|load_in_\dbit|adapter|peft")
+_LOADERS = ("transformers.", "diffusers.")
 _HARMLESS = frozenset(
     """cuda eval train config device generation_config gradient_checkpointing_enable name_or_path num_parameters
     resize_token_embeddings save_pretrained""".split()
@@ -48,7 +49,7 @@ class _Trainers:
             model, asked = given.get("model"), given.get("args")
             if not self._trains(call, given) or not isinstance(model, ir.Call) or not isinstance(asked, ir.Call):
                 continue
-            flag, dtype = self._flag(asked), self._dtype(model)
+            flag, dtype = self._flag(asked), loaded_in(self.scope, model)
             handed = (*call.args[:1], *dict(call.keywords).values())
             names = [node for node in handed if self.scope.value(node) is model and node is not model]
             if flag and dtype and all(isinstance(node, ir.Name) and self._untouched(node.name, call) for node in names):
@@ -66,19 +67,6 @@ class _Trainers:
         flags = [name for name in on if name in ("fp16", "bf16")]
         return flags[0] if library in ("transformers", "trl") and not asked.starred and len(flags) == 1 else ""
 
-    def _dtype(self, made: ir.Call) -> str:
-        """The half precision in which a model of transformers' is loaded whole; empty where that is not known."""
-        public = self.scope.qualified(made.func) or ""
-        given = dict(made.keywords)
-        if not public.startswith("transformers.") or not public.endswith(".from_pretrained") or made.starred:
-            return ""
-        value = given.get("dtype", given.get("torch_dtype"))
-        if value is None or any(_QUANTIZED.search(name) for name in given):
-            return ""
-        value = self.scope.value(value)
-        text = value.value if isinstance(value, ir.Const) else self.scope.qualified(value)
-        return _DTYPES.get(f"torch.{str(text).removeprefix('torch.')}", "")
-
     def _untouched(self, name: str, trainer: ir.Call) -> bool:
         """Whether nothing happens to a model, by its name, that changes its parameters or what the name stands for."""
         nodes = [node for statement in self.body for node in walk(statement)]
@@ -89,6 +77,21 @@ class _Trainers:
         read = sum(isinstance(node, ir.Attr) and node.name in _HARMLESS and _is(node.owner, name) for node in nodes)
         handed = sum(_is(node, name) for node in (*trainer.args, *(value for _, value in trainer.keywords)))
         return bound == 1 and mentioned == bound + read + handed
+
+
+def loaded_in(scope: Scope, made: ir.Call) -> str:
+    """The half precision in which a model is loaded whole, by what transformers and diffusers have in common; empty
+    where that is not known (`from_pretrained` in `models/modeling_utils.py` of diffusers 0.35 casts as well)."""
+    public = scope.qualified(made.func) or ""
+    given = dict(made.keywords)
+    if not public.startswith(_LOADERS) or not public.endswith(".from_pretrained") or made.starred:
+        return ""
+    value = given.get("dtype", given.get("torch_dtype"))
+    if value is None or any(_QUANTIZED.search(name) for name in given):
+        return ""
+    value = scope.value(value)
+    text = value.value if isinstance(value, ir.Const) else scope.qualified(value)
+    return _DTYPES.get(f"torch.{str(text).removeprefix('torch.')}", "")
 
 
 def _is(node: object, name: str) -> bool:
