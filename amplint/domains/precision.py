@@ -82,6 +82,17 @@ def dtype_of(value: Value) -> Precision:
     return _DTYPES.get(value.name, Precision.UNKNOWN) if isinstance(value, Public) else Precision.UNKNOWN
 
 
+def is_dtype(value: Value) -> bool:
+    """Whether a value is a dtype of torch's."""
+    return dtype_of(value) is not Precision.UNKNOWN
+
+
+def written(value: Value) -> str:
+    """What `str` makes of one of torch's dtypes, empty for anything else."""
+    name = value.name if is_dtype(value) else ""
+    return {"torch.half": "torch.float16", "torch.float": "torch.float32"}.get(name, name)
+
+
 def _region(run: Run, context: Autocast) -> Region:
     """The region that a context makes when it is entered."""
     if not truths.truth(run, context.enabled) or (context.device == "cuda" and without_cuda(run)):
@@ -178,11 +189,12 @@ def of_call(run: Run, function: Symbol) -> Precision:
     return run.region.precision if run.region.precision in LOWER else Precision.UNKNOWN
 
 
-def of_backward(run: Run, ran: Precision, scaled: bool | None) -> Precision:
+def of_backward(run: Run, ran: Precision, scaled: bool | None, off: str = "") -> Precision:
     """The precision that a loss comes from. float16 without a scale is nobody's mistake where the module has a scaler:
-    whoever wrote it knows what it is for (a look for batches that do not fit into memory goes without).
+    whoever wrote it knows what it is for (a look for batches that do not fit into memory goes without), unless it is
+    `off` by a wrong comparison.
     """
-    if ran is not Precision.FLOAT16 or scaled is not False:
+    if ran is not Precision.FLOAT16 or scaled is not False or off:
         return ran
     known = any("unscale_" in used or {"scale", "step"} <= used for used in run.program.usage.values())
     return Precision.LOWERED if known else ran

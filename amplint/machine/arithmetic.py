@@ -273,7 +273,9 @@ def _unknown(node: ir.Compare, left: Value, right: Value) -> Value:
         return left is not right
     left, right = _another(left, right), _another(right, left)
     if isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and node.op in ("==", "!=", "is", "is not"):
-        return (left == right) is (node.op in ("==", "is"))
+        answer = (left == right) is (node.op in ("==", "is"))
+        asks = any(map(precision.is_dtype, (left, right)))
+        return Condition(node.op, (left, right), (spelled(node.left), spelled(node.right))) if asks else answer
     return Condition(node.op, (left, right), _texts(node, left, right))
 
 

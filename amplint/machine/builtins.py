@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.schedules import BY_HAND
-from amplint.domains import ranks, rates_by_hand, schedule_meanings, scheduler_units
+from amplint.domains import precision, ranks, rates_by_hand, schedule_meanings, scheduler_units
 from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
 from amplint.machine import arithmetic, attributes, places
@@ -49,8 +49,19 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return make(run, args, keywords, at)
     if name == "dict" and not args:
         return as_dict(keywords if isinstance(keywords, Incomplete) else dict(keywords))
+    return _not_known(run, name, args)
+
+
+def _not_known(run: Run, name: str, args: list[Value]) -> Symbol:
     counted = run.in_batches and any(isinstance(value, NUMBER) for value in args)  # by the loop, for all that is known
     return Symbol(f"{name}({', '.join(text_of(value) for value in args)})", Origin.OPAQUE if counted else _origin(args))
+
+
+def _text(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`str(x)`: of a text itself, of a dtype its name (`str(torch.half)` is "torch.float16", torch 2.13)."""
+    if isinstance(args[0], str):
+        return args[0]
+    return precision.written(args[0]) or _not_known(run, "str", args)
 
 
 def _origin(args: list[Value]) -> Origin:
@@ -375,4 +386,5 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "filter": _filter,
     "bool": _first,
     BY_HAND: _rate_by_hand,
+    "str": _text,
 }

@@ -21,6 +21,7 @@ from amplint.domains import (
     provenance,
     ranks,
     reductions,
+    scaler_switches,
     schedules,
     tensors,
     told_windows,
@@ -191,6 +192,7 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     sharded = name.endswith("ShardedGradScaler")
     asked = keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True)
     made = Scaler(run.name("scaler"), asked, True, maker, sharded, of_cuda=_of_cuda(name, args, keywords))
+    made.misses_float16 = scaler_switches.misses_float16(asked)
     if not run.in_library:  # a framework makes its own once
         run.emit(Kind.SCALER_CREATED, at, scaler=made)
     return made

@@ -20,6 +20,7 @@ from amplint.domains import (
     provenance,
     ranks,
     retained_losses,
+    scaler_switches,
     scheduler_units,
     tensors,
     told_windows,
@@ -29,7 +30,7 @@ from amplint.machine import arithmetic, attributes, hooks, libraries
 from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import Kind
-from amplint.protocol.precision import Precision
+from amplint.protocol.precision import OFF_BY, Precision
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, mappings, records, roles, truths
 from amplint.state.contexts import Averaged
@@ -221,7 +222,8 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
     if isinstance(value, Stream) or not isinstance(value, Loss):
         value = Loss(None)
     if not enabled(run, scaler):
-        if value.trail.forward is Precision.FLOAT16:
+        value.trail.off = scaler_switches.off_by(run, scaler.enabled)
+        if value.trail.forward is Precision.FLOAT16 and not value.trail.off:
             value.trail.forward = Precision.LOWERED  # the user has a scaler, and has decided when it is needed
         return value
     if value.scaler is scaler and not value.factors:  # what was multiplied onto it may be the scale, divided out
@@ -299,6 +301,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     detail |= {"undivided": "yes"} if run.in_library and trail.shared is None else {}
     detail |= {"twice": trail.shared} if trail.shared else {}
+    detail |= {OFF_BY: trail.off} if trail.off else {}
     run.emit(
         Kind.BACKWARD,
         at,
@@ -307,7 +310,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         scaled=loss.scaler is not None or trail.perhaps,
         factors=loss.factors,
         detail=detail,
-        forward=precision.of_backward(run, trail.forward, loss.scaler is not None or trail.perhaps),
+        forward=precision.of_backward(run, trail.forward, loss.scaler is not None or trail.perhaps, trail.off),
         reach=provenance.asked(run, penalties.told(run, trail.reach)),
         **ranks.backward(run, at),
     )

@@ -7,7 +7,18 @@ from amplint.machine import public_calls
 from amplint.state import truths
 from amplint.state.contexts import Partial
 from amplint.state.run import Run
-from amplint.state.values import Class, Condition, Criterion, Function, Incomplete, Origin, Public, Symbol, Value
+from amplint.state.values import (
+    Class,
+    Condition,
+    Criterion,
+    Function,
+    Incomplete,
+    Origin,
+    Public,
+    Symbol,
+    Value,
+    text_of,
+)
 
 MOST = 4
 """Members of a table that are told apart: each more doubles what has to be tried."""
@@ -30,5 +41,8 @@ def member(run: Run, table: Value, key: Value) -> Value:
     if not all(isinstance(value, _MADE_OR_RUN) and isinstance(known, str) for known, value in table.items()):
         return None
     *first, last = table.items()
-    asked = (value for known, value in first if truths.truth(run, Condition("==", (key, known))))
-    return next(asked, last[1])
+    found = next((value for known, value in first if truths.truth(run, Condition("==", (key, known)))), None)
+    if found is not None:
+        return found
+    run.settle(text_of(key), text_of(last[0]), key.origin)
+    return last[1]

@@ -25,6 +25,13 @@ BANNED = frozenset({"BCELoss", "binary_cross_entropy"})
 """The criteria that raise under the autocast of CUDA, whatever they are given."""
 
 
+MISSES_FLOAT16 = "misses float16"
+"""The detail of what a scaler does that is never on in float16, by the comparison that switches it."""
+
+OFF_BY = "off"
+"""The detail of a backward: the comparison by which its scaler is off though its forward may run in float16."""
+
+
 def together(first: Precision, second: Precision) -> Precision:
     """The precision of two things as one: what both have, and nothing is known when they differ."""
     if first is second:

@@ -55,6 +55,8 @@ def _decided(run: Run, value: Condition) -> bool:
     if value.op == "or":
         return any(truth(run, part) for part in value.parts)
     left, right = value.parts
+    if isinstance(left, _SETTLED) and isinstance(right, _SETTLED) and value.op in _EQUALITIES:
+        return (left == right) is (value.op in ("==", "is"))
     if not isinstance(left, Symbol) and isinstance(right, Symbol):
         left, right = right, left
     if isinstance(left, Symbol) and isinstance(right, (str, type(None), Public, *NUMBER)):
@@ -62,6 +64,8 @@ def _decided(run: Run, value: Condition) -> bool:
     return _decide_text(run, value)
 
 
+_SETTLED = (str, Public)
+_EQUALITIES = frozenset({"==", "!=", "is", "is not"})
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in", "<": ">=", "<=": ">"}
 
 

@@ -126,7 +126,8 @@ class Trail:
     `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided
     (by what the user did, too). `born`: its micro-step and turn of adding up. `passed`: it or a sum with it went back.
     `terms`: trails of terms. `kept`: where it added up several micro-steps. `continued`: what may hold some already.
-    `perhaps`: None where code that is not seen may have scaled it; `of_all`: it says that it is of all ranks.
+    `perhaps`: None where code that is not seen may have scaled it; `of_all`: it says that it is of all ranks. `off`: the
+    comparison by which a scaler that it was handed is off in float16.
     """
 
     backed: bool = False
@@ -143,6 +144,7 @@ class Trail:
     shared: str | None = None
     perhaps: bool | None = False
     of_all: bool = False
+    off: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,7 @@ class Scaler:
 
     `known`: torch's own, so that what its methods do is known. `maker`: where it was made, () when not known or when
     its state does not begin there. `sharded`: it makes the ranks agree on what is skipped. `of_cuda`: its device is.
+    `misses_float16`: the comparison that switches it is one that it is never on by in float16.
     """
 
     key: str
@@ -215,6 +218,7 @@ class Scaler:
     maker: tuple[Site, ...] = ()
     sharded: bool = False
     of_cuda: bool = False
+    misses_float16: bool = False
 
 
 @dataclass(eq=False)

@@ -34,6 +34,20 @@ for x, y in loader:
     scaler.update()
 ```
 
+A scaler that is on in bfloat16 alone is off where it is needed, and so is one that compares a dtype with a text.
+
+```python bad
+dtype = torch.float16
+scaler = torch.amp.GradScaler("cpu", enabled=dtype == "float16")
+for x, y in loader:
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=dtype):
+        loss = criterion(model(x), y)
+    scaler.scale(loss).backward()  # expect: float16-without-scaler
+    scaler.step(optimizer)
+    scaler.update()
+```
+
 bfloat16 needs none.
 
 ```python good
@@ -66,12 +80,23 @@ device.
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.ledger import LEAST_SCALE, Grads, Stage
-from amplint.protocol.precision import Precision
+from amplint.protocol.precision import MISSES_FLOAT16, OFF_BY, Precision
 from amplint.protocol.state import Moment
 
 
+_SCALE = "back-propagate `scaler.scale(loss)` of a `torch.amp.GradScaler` and step through it, or use bfloat16"
+
+
+def _remedy(moment: Moment) -> dict[str, str]:
+    last = moment.last.get(Kind.BACKWARD)
+    off = last.detail.get(OFF_BY) if last is not None else None
+    return {"remedy": f"the scaler is off, by `{off}`: have it on in float16" if off else _SCALE}
+
+
 def _scales(event: Event) -> bool:
-    """Whether an event shows that losses are scaled, by hand perhaps."""
+    """Whether an event shows that losses are scaled, by hand perhaps, by a scaler that may be on in float16."""
+    if MISSES_FLOAT16 in event.detail:
+        return False
     if event.kind is Kind.BACKWARD:
         return event.scaled is not False or any("scal" in factor for factor in event.factors)
     return event.kind in (Kind.UNSCALE, Kind.SCALER_STEP, Kind.UPDATE, Kind.DIVIDE)
@@ -88,7 +113,8 @@ RULE = Rule(
     tier=Tier.ERROR,
     message="the forward runs in float16 and the loss is back-propagated without a loss scale: gradients below 3e-08 "
     "become zero, and small ones lose their digits",
-    advice="back-propagate `scaler.scale(loss)` of a `torch.amp.GradScaler` and step through it, or use bfloat16",
+    advice="{remedy}",
+    words=_remedy,
     when=(
         Condition(
             Kind.STEP,
