@@ -1,7 +1,8 @@
 """Which of torch's own optimizers are made with the parameters of a model that is float16 as a whole.
 
-It was cast, was loaded so, or was made while float16 was the default. Followed along the statements of one body, by the name of the model. Whatever else happens to the name before the
-optimizer is made, and a cast back anywhere in the module, makes it unknown.
+It was cast, was loaded so, or was made while float16 was the default. Followed along the statements of one body, by the
+name of the model. Whatever else happens to the name before the optimizer is made, and a cast back anywhere in the
+module, makes it unknown.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ _OPTIMIZER = re.compile(r"^torch\.optim\.[A-Z]\w*$")
 _BACK = frozenset({"float", "double", "bfloat16"})
 _WIDER = _BACK | {"float32", "float64"}
 _HARMLESS = frozenset(
-    """cuda cpu train eval parameters named_parameters zero_grad state_dict load_state_dict gradient_checkpointing_enable
-    gradient_checkpointing_disable resize_token_embeddings enable_input_require_grads""".split()
+    """cuda cpu train eval parameters named_parameters zero_grad state_dict load_state_dict
+    gradient_checkpointing_enable gradient_checkpointing_disable resize_token_embeddings
+    enable_input_require_grads""".split()
 )
 _LOOKED_AT = frozenset({"config", "generation_config", "device", "dtype", "training"})
 _PREPARES = frozenset({"prepare", "prepare_model", "initialize", "setup"})

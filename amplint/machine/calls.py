@@ -84,7 +84,8 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     if run.in_batches and any(map(hidden.is_everything, (*node.args, *node.starred))) and not only_reads(text_of(func)):
         run.emit(Kind.OPAQUE, node.at)
     if run.in_batches and isinstance(node.func, ir.Call) and getattr(node.func.func, "name", "") == "getattr":
-        for named in node.func.args[:1]:
+        written = any(isinstance(name, ir.Const) for name in node.func.args[1:2])
+        for named in () if written else node.func.args[:1]:
             hidden.called_by_name(run, run.evaluate(scope, named), node.at)
     return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
 

@@ -172,7 +172,9 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
 def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     short = name.rpartition(".")[2]
     if role is Role.OPTIMIZER:
-        return _optimizer(run, short, args, keywords, at)
+        made = _optimizer(run, short, args, keywords, at)
+        made.of_torch = name.startswith("torch.optim.")
+        return made
     if role is Role.SCALER:
         return _scaler(run, name, args, keywords, at)
     if role is Role.SCHEDULER:

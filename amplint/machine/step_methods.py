@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.torch import TORCH
+from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
 from amplint.domains import (
     averages,
@@ -139,7 +140,7 @@ def _optimizer(
         hooks.after_step(run, owner, at)
     elif name in hooks.OF_STEPS:
         hooks.of_step(owner, name)
-    elif name not in TORCH.quiet:
+    elif name not in TORCH.quiet and not only_reads(name):
         run.emit(Kind.OPAQUE, at, owner)
     owner.whole = owner.whole and name != "add_param_group"
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)

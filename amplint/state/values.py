@@ -126,8 +126,8 @@ class Trail:
     `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided
     (by what the user did, too). `born`: its micro-step and turn of adding up. `passed`: it or a sum with it went back.
     `terms`: trails of terms. `kept`: where it added up several micro-steps. `continued`: what may hold some already.
-    `perhaps`: None where code that is not seen may have scaled it; `of_all`: it says that it is of all ranks. `off`: the
-    comparison by which a scaler that it was handed is off in float16.
+    `perhaps`: None where code that is not seen may have scaled it; `of_all`: it says that it is of all ranks. `off`: by
+    which comparison a scaler that it was handed is off in float16.
     """
 
     backed: bool = False
@@ -189,7 +189,7 @@ class Loss:
 class Optimizer:
     """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`;
     `hooked`: which hooks of the user's run around its steps; `made`: where; `due`: what its step counts on; `fused`: it
-    unscales by itself."""
+    unscales by itself; `of_torch`: of a class of torch's own."""
 
     key: str
     algorithm: str | None = None
@@ -201,6 +201,7 @@ class Optimizer:
     made: ir.Span | None = None
     due: dict[str, str] = field(default_factory=dict)
     fused: bool = False
+    of_torch: bool = False
 
 
 @dataclass(eq=False)

@@ -83,7 +83,6 @@ from amplint.protocol.ledger import LEAST_SCALE, Grads, Stage
 from amplint.protocol.precision import MISSES_FLOAT16, OFF_BY, Precision
 from amplint.protocol.state import Moment
 
-
 _SCALE = "back-propagate `scaler.scale(loss)` of a `torch.amp.GradScaler` and step through it, or use bfloat16"
 
 
