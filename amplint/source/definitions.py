@@ -26,6 +26,7 @@ _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
     r"all_reduce\(|dist\.reduce\(|get_\w*schedule\w*\(|TYPE_TO_SCHEDULER_FUNCTION|\b[A-Z]\w*LR\("
 )
+_PRECISION = re.compile(r"\bautocast\(|\btorch\.(?:bfloat16|float16|half)\b")
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
@@ -96,7 +97,7 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
         return False
     if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
         return None
-    if any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES)):
+    if any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES, _PRECISION)):
         return None
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
@@ -152,7 +153,7 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
         return False
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
-        acts = bool(_ACTING.search(text) or _LOSS.search(text)) or makes_objects(unit)
+        acts = bool(_ACTING.search(text) or _LOSS.search(text)) or makes_objects(unit) or _gives_precision(unit)
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
@@ -163,6 +164,15 @@ def _takes_a_part(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a function is handed an optimizer or a scaler: what it does with it is read, and not guessed."""
     params = (*unit.args.posonlyargs, *unit.args.args, *unit.args.kwonlyargs)
     return any(_PART(param.arg) for param in params)
+
+
+def _gives_precision(unit: ast.stmt) -> bool:
+    """Whether a function hands out an autocast region, by itself or by what it returns, or a dtype."""
+    parts = list(ast.walk(unit))
+    handed = [part.value for part in parts if isinstance(part, ast.Return) and part.value is not None]
+    yields = any(isinstance(part, ast.Yield) for part in parts)
+    entered = [one.context_expr for part in parts if yields and isinstance(part, ast.With) for one in part.items]
+    return any(_PRECISION.search(ast.unparse(value)) for value in (*handed, *entered))
 
 
 def is_quiet(found: Outline, name: str) -> bool:
@@ -226,11 +236,12 @@ def _gives_loss(unit: ast.ClassDef) -> bool:
 
 
 def _is_literal(unit: Unit) -> bool:
-    """Whether a statement assigns a number, a string, a truth or None."""
+    """Whether a statement assigns a number, a string, a truth, a dtype or None."""
     value = getattr(unit, "value", None) if isinstance(unit, (ast.Assign, ast.AnnAssign)) else None
     if isinstance(value, ast.UnaryOp):
         value = value.operand
-    return isinstance(value, ast.Constant)
+    of_torch = isinstance(value, ast.Attribute) and bool(_PRECISION.fullmatch(ast.unparse(value)))
+    return isinstance(value, ast.Constant) or of_torch
 
 
 def reduced(found: Outline, wanted: Collection[str]) -> str:
