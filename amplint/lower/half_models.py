@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.loaded_models import loaded_in
@@ -27,8 +26,8 @@ _HARMLESS = frozenset(
     gradient_checkpointing_enable gradient_checkpointing_disable resize_token_embeddings
     enable_input_require_grads""".split()
 )
+_LOOK = frozenset({"print", "type", "isinstance", "hasattr", "id", "str", "repr"})
 _LOOKED_AT = frozenset({"config", "generation_config", "device", "dtype", "training"})
-_PREPARES = frozenset({"prepare", "prepare_model", "initialize", "setup"})
 _DEVICE = frozenset({"device", "dev", "cuda", "gpu", "cpu", "rank", "local_rank", "gpu_id"})
 _COPIES = within(words.UPCASTING)
 
@@ -40,26 +39,18 @@ def half_optimizers(body: tuple[ir.Stmt, ...]) -> frozenset[ir.Span]:
         return frozenset()
     outer = Scope.of_module(body)
     own = frozenset(node.name for node in every if isinstance(node, ir.Class) and not any(map(_wider, walk(node))))
-    handed = frozenset(name for node in every for name in _prepared(node))
-    of_module = _Models(outer, own, handed)
+    of_module = _Models(outer, own)
     found = list(of_module.body(body, set()))
     default = of_module.default and sum(map(_sets_default, every)) == 1
     for _, function in functions(body):
         scope = outer.inside(function.body, (param.name for param in function.params))
-        found += _Models(scope, own, handed, default).body(function.body, set())
+        found += _Models(scope, own, default).body(function.body, set())
     back = {
         _key(node.func.owner)
         for node in every
         if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and _goes_back(node)
     }
     return frozenset(at for at, model in found if model not in back)
-
-
-def _prepared(node: object) -> set[str]:
-    """The models that a framework is handed, which may keep a copy of what was loaded in float16 (accelerate 1.15,
-    `accelerator.py`, casts what FSDP shards up; DeepSpeed has an optimizer of its own)."""
-    prepares = isinstance(node, ir.Call) and last(node.func) in _PREPARES
-    return {_key(given) for given in _given(node)} if prepares and isinstance(node, ir.Call) else set()
 
 
 def _sets_default(node: object) -> bool:
@@ -97,10 +88,10 @@ def _key(node: object) -> str:
 
 class _Models:
     """Follows the names of models that are float16 through one body; `half` are those names. `own`: the classes of the
-    module; `handed`: the models that a framework is handed; `default`: float16 is what parameters are made in."""
+    module that make no parameters of another dtype; `default`: float16 is what parameters are made in."""
 
-    def __init__(self, scope: Scope, own: frozenset[str], handed: frozenset[str], default: bool = False) -> None:
-        self.scope, self.own, self.handed, self.default = scope, own, handed, default
+    def __init__(self, scope: Scope, own: frozenset[str], default: bool = False) -> None:
+        self.scope, self.own, self.default = scope, own, default
 
     def body(self, nodes: Iterable[ir.Stmt], half: set[str]) -> Iterator[tuple[ir.Span, str]]:
         """Where an optimizer is made with a model that is float16, and the name of that model."""
@@ -130,7 +121,7 @@ class _Models:
             if isinstance(part, ir.Call) and model is not None and (self._cast(model) or _key(model) in half):
                 yield part.at, _key(model)
         value = getattr(node, "value", None)
-        cast = isinstance(value, ir.Call) and (self._cast(value) or self._made_half(value, _bound(node)))
+        cast = isinstance(value, ir.Call) and (self._cast(value) or self._made_half(value))
         self.default = self._default(value)
         half -= set() if cast else self._harmed(node, half)
         if isinstance(node, ir.Do) and cast:
@@ -162,14 +153,13 @@ class _Models:
             return True
         return self._moves(node) and self._cast(node.func.owner)
 
-    def _made_half(self, node: ir.Expr, names: set[str]) -> bool:
-        """Whether an expression makes a model whose parameters are float16 from the start, moved to a device perhaps;
-        of one that is loaded and that a framework is handed by its name, nobody knows what it is trained in."""
+    def _made_half(self, node: ir.Expr) -> bool:
+        """Whether an expression makes a model whose parameters are float16 from the start, moved to a device perhaps."""
         while isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and self._moves(node):
             node = node.func.owner
         if not isinstance(node, ir.Call):
             return False
-        loaded = loaded_in(self.scope, node) == "float16" and self.handed.isdisjoint(names)
+        loaded = loaded_in(self.scope, node) == "float16"
         made = (self.scope.qualified(node.func) or "").startswith("torch.nn.") or last(node.func) in self.own
         return loaded or (self.default and made and not _wider(node))
 
@@ -206,7 +196,7 @@ class _Models:
             method = node.func if isinstance(node.func, ir.Attr) else None
             if _key(node.func) in half or (method and _key(method.owner) in half and self._moves(node)):
                 inner = inner[1:]
-            elif not method and only_reads(last(node.func)):
+            elif not method and last(node.func) in _LOOK:
                 inner = []
             elif method and isinstance(method.owner, ir.Name):
                 found = {name for name in half if name.startswith(f"{method.owner.name}.")}
