@@ -14,7 +14,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.loaded_models import loaded_in
-from amplint.lower.names import children, functions, last, reads, walk
+from amplint.lower.names import children, functions, last, walk
 from amplint.lower.scopes import Scope
 
 _DTYPES = frozenset({"torch.float16", "torch.half"})
@@ -208,10 +208,7 @@ _PICKS = frozenset({"filter", "list", "tuple"})
 
 
 def _whose(parameters: ir.Expr) -> ir.Expr | None:
-    """The model whose parameters an expression gives, all or those that a condition picks; none if it asks for their
-    dtype."""
-    if "dtype" in reads(parameters):
-        return None
+    """The model whose parameters an expression gives, all or those that a condition picks."""
     if isinstance(parameters, ir.Comprehension):
         return _whose(parameters.source)
     if not isinstance(parameters, ir.Call) or parameters.keywords or parameters.starred:
