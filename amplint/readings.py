@@ -12,6 +12,7 @@ from functools import cache, partial
 
 from amplint.dialects.dialect import Dialect
 from amplint.flow import program as ir
+from amplint.lower.documents import with_documents
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.project import neighbours_of
 from amplint.lower.prune import program_of
@@ -52,7 +53,7 @@ def read_program(text: str, filename: str, taught: Teaching) -> Reading | None:
     if reduced is None:
         return None
     with recorded() as asked:
-        body = spelled_out(filename, Statements(parse(reduced)).module())
+        body = with_documents(filename, spelled_out(filename, Statements(parse(reduced)).module()))
         made = program(filename, text, body, taught)
     made = replace(made, ignored=cache(partial(_heard, made.ignored, asked)))
     reading = Reading(body, Played(made), asked)
@@ -88,7 +89,7 @@ def played_file(filename: str, taught: Teaching, tail: int = 1) -> Played | None
         reduced = scout(text, _seeds(taught)) or (text if _DERIVES.search(text) else None)
         if reduced is None:
             return None
-        body = spelled_out(filename, Statements(parse(reduced)).module())
+        body = with_documents(filename, spelled_out(filename, Statements(parse(reduced)).module()))
         return Played(program(filename, text, body, taught), tail)
     except (Unparsable, Unreadable):
         return None

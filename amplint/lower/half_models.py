@@ -154,7 +154,7 @@ class _Models:
         return self._moves(node) and self._cast(node.func.owner)
 
     def _made_half(self, node: ir.Expr) -> bool:
-        """Whether an expression makes a model whose parameters are float16 from the start, moved to a device perhaps."""
+        """Whether an expression makes a model whose parameters are float16 from the start, moved perhaps."""
         while isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and self._moves(node):
             node = node.func.owner
         if not isinstance(node, ir.Call):

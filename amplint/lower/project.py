@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from amplint.flow import program as ir
+from amplint.lower.documents import with_documents
 from amplint.lower.names import binds, walk
 from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
@@ -151,7 +152,7 @@ def _taken(file: str, names: set[str]) -> Body | None:
         return None
     try:
         check_brackets(text)
-        return spelled_out(file, Statements(parse(text)).module())
+        return with_documents(file, spelled_out(file, Statements(parse(text)).module()))
     except (Unparsable, Unreadable):
         return None
 
