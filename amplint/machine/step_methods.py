@@ -301,8 +301,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     detail |= {"continued": "yes"} if trail.continued else {}
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     detail |= {"undivided": "yes"} if run.in_library and trail.shared is None else {}
-    detail |= {"twice": trail.shared} if trail.shared else {}
-    detail |= {OFF_BY: trail.off} if trail.off else {}
+    detail |= {name: said for name, said in (("twice", trail.shared), (OFF_BY, trail.off)) if said}
     run.emit(
         Kind.BACKWARD,
         at,
