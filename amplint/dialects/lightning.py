@@ -51,6 +51,8 @@ SCALES = (
 
 _WITHOUT = r"""(?:(?!\*\*|\b(?:{})\b)[^()]|\([^()]*\))*"""
 """The arguments of a call that has none of some."""
+_OPTION = r"""["']--precision["'](?:[^()]|\([^()]*\))*?\bdefault\s*=\s*"""
+"""The option of a command line, up to its default."""
 _CALL = r"\bTrainer\((?:[^()]|\([^()]*\))*\)"
 TESTS = (
     rf"(?s)(?P<one>\b\w+)\s*=\s*[\w.]*{_CALL}"
@@ -71,6 +73,8 @@ LIGHTNING = Dialect(
         "the default precision": rf"\bTrainer\({_WITHOUT.format('precision')}\)",
         "a precision from elsewhere": r"""\bTrainer\((?:[^()]|\([^()]*\))*?(\bprecision\s*=\s*[A-Za-z_]|\*\*)"""
         r"""|--precision\b|\bTrainer\.from_argparse_args\(|\bLightningCLI\(|\b_target_["']?\s*:\s*\S*\bTrainer\b""",
+        "16-mixed by default": rf"""{_OPTION}["']?16(-mixed)?["']?\s*[,)]""",
+        "another default": rf"""{_OPTION}(?!["']?16(-mixed)?["']?\s*[,)])""",
         "one device": r"""\bTrainer\((?:[^()]|\([^()]*\))*?\bdevices\s*=\s*(1\b|["']1["']|\[\s*\d+\s*\])|"""
         rf"""\bTrainer\((?=[^)]*\baccelerator\s*=\s*["']cpu["']){_WITHOUT.format("devices|strategy|num_nodes")}\)""",
         "several devices": r"""\bdevices["']?\s*[:=]\s*["']?(auto|-1|[2-9]|1\d)|\bstrategy["']?\s*[:=]\s*["']?\w""",

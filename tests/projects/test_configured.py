@@ -71,6 +71,32 @@ def test_it_is_a_warning_where_a_trainer_is_given_a_precision_that_is_not_known(
     assert told == [("clip-before-unscale", Severity.WARNING)]
 
 
+OPTION = 'parser.add_argument("--precision", type=str, {}help="of the run")\n'
+GIVEN = "pl.Trainer(devices=1, precision=args.precision)\n"
+
+
+@pytest.mark.parametrize("default", ["default=16, ", 'default="16-mixed", '])
+def test_it_is_an_error_where_every_trainer_is_given_an_option_that_scales_by_default(tmp_path, monkeypatch, default):
+    told = severities(tmp_path, monkeypatch, "train.py", OPTION.format(default) + GIVEN)
+    assert told == [("clip-before-unscale", Severity.ERROR)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OPTION.format("") + GIVEN,
+        OPTION.format("default=32, ") + GIVEN,
+        OPTION.format('default="16-true", ') + GIVEN,
+        OPTION.format("default=16, ") + GIVEN + "pl.Trainer(devices=1)\n",
+        OPTION.format("default=16, ") + GIVEN + OPTION.format("default='bf16-mixed', "),
+        OPTION.format("default=16, "),
+    ],
+)
+def test_it_is_a_warning_where_an_option_or_a_trainer_may_choose_otherwise(tmp_path, monkeypatch, text):
+    told = severities(tmp_path, monkeypatch, "train.py", text)
+    assert told == [("clip-before-unscale", Severity.WARNING)]
+
+
 @pytest.mark.parametrize(("name", "text"), [*NOT_SCALED.items(), *ELSE.items()])
 def test_nothing_is_said_where_the_trainer_keeps_its_precision_or_is_given_another(tmp_path, monkeypatch, name, text):
     assert severities(tmp_path, monkeypatch, name, text) == []
