@@ -22,7 +22,6 @@ Opened = Mapping[str, ir.Expr]
 
 _SUFFIX = ".json"
 _TAKES = {"deepspeed.initialize": frozenset({"config", "config_params"})}
-_TAKES |= dict.fromkeys(("accelerate.DeepSpeedPlugin", "accelerate.utils.DeepSpeedPlugin"), frozenset({"hf_ds_config"}))
 
 
 def with_documents(path: str, body: Body) -> Body:

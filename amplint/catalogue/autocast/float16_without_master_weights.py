@@ -36,6 +36,40 @@ for x, y in loader:
     scaler.update()
 ```
 
+A model that is loaded in float16 is one.
+
+```python bad whole static-only -- needs transformers
+import torch
+from transformers import AutoModelForCausalLM
+
+
+def main(loader):
+    model = AutoModelForCausalLM.from_pretrained("gpt2", dtype=torch.float16).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    for batch in loader:
+        optimizer.zero_grad()
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()  # expect: float16-without-master-weights
+```
+
+```python good whole static-only -- needs transformers and peft
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+
+
+def main(loader):
+    model = AutoModelForCausalLM.from_pretrained("gpt2", dtype=torch.float16).cuda()
+    model = get_peft_model(model, LoraConfig())  # what is trained is in float32
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    for batch in loader:
+        optimizer.zero_grad()
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+```
+
 ## What to do
 
 Leave the parameters in float32 and run the forward under `torch.autocast`, with a `GradScaler` for float16. To save the
@@ -51,6 +85,8 @@ None. Float32 weights under autocast, master weights and bfloat16 all help, at d
 - Mixed Precision Training, section 3.1, "FP32 master copy of weights" (https://arxiv.org/abs/1710.03740)
 - Automatic mixed precision: do not call `half()` on the model
   (https://docs.pytorch.org/docs/stable/amp.html#torch.autocast)
+- `from_pretrained(dtype=...)` casts all parameters: `modeling_utils.py` of transformers 5.23; adapters are cast
+  to float32 by default: `autocast_adapter_dtype` of `get_peft_model`, `mapping_func.py` of peft
 - `torch/optim/adam.py` of torch 2.13: the state is made with `torch.zeros_like(p)`
 """
 
