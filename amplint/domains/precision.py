@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
@@ -82,7 +82,7 @@ def dtype_of(value: Value) -> Precision:
     return _DTYPES.get(value.name, Precision.UNKNOWN) if isinstance(value, Public) else Precision.UNKNOWN
 
 
-def is_dtype(value: Value) -> bool:
+def is_dtype(value: Value) -> TypeGuard[Public]:
     """Whether a value is a dtype of torch's."""
     return dtype_of(value) is not Precision.UNKNOWN
 

@@ -33,10 +33,10 @@ def misses_float16(enabled: Value) -> bool:
 
 def off_by(run: Run, enabled: Value) -> str:
     """The comparison by which alone a scaler is off in this run, though the run may be one in float16; else empty."""
-    if not misses_float16(enabled):
+    if not isinstance(enabled, Condition) or not misses_float16(enabled):
         return ""
     parts = enabled.parts if enabled.op == "and" else (enabled,)
-    wrong = next(part for part in parts if misses_float16(part))
+    wrong = next(part for part in parts if isinstance(part, Condition) and misses_float16(part))
     others = [part for part in parts if part is not wrong]
     return _text(wrong) if all(truths.truth(run, part) for part in others) else ""
 

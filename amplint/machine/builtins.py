@@ -285,8 +285,9 @@ def _getattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 def _lacks(run: Run, value: Value, name: Value) -> bool:
     """Whether an optimizer of torch's own class is asked for what it does not have, and nobody has put there."""
-    own = isinstance(value, Optimizer) and value.of_torch and not value.governed and isinstance(name, str)
-    has = not own or name in _OF_OPTIMIZERS or name.startswith(("_", "register_"))
+    if not isinstance(value, Optimizer) or not value.of_torch or value.governed or not isinstance(name, str):
+        return False
+    has = name in _OF_OPTIMIZERS or name.startswith(("_", "register_"))
     return not has and text_of(value) not in run.remade and places.held(run, value, name) is None
 
 
