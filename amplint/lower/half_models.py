@@ -141,7 +141,8 @@ class _Models:
         ):
             return None
         given = call.args[0] if call.args else dict(call.keywords).get("params")
-        return _whose(self.scope.value(given)) if given is not None else None
+        named = isinstance(given, ir.Call) and last(given.func) == "named_parameters"
+        return _whose(self.scope.value(given)) if given is not None and not named else None
 
     def _cast(self, node: ir.Expr) -> bool:
         """Whether an expression is `x.half()` or `x.to(torch.float16)`, moved to a device perhaps."""

@@ -31,7 +31,7 @@ from amplint.flow import program as ir
 from amplint.machine import attributes, builtins, step_methods, unknown_calls, unseen
 from amplint.machine.batches import HANDS_OUT
 from amplint.protocol.events import Kind
-from amplint.protocol.precision import Precision
+from amplint.protocol.precision import MISSES_FLOAT16, Precision
 from amplint.protocol.ranks import Wrapper
 from amplint.state import known_numbers, records, roles
 from amplint.state.contexts import Averaged, Partial, Region, Stack
@@ -194,7 +194,7 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     sharded = name.endswith("ShardedGradScaler")
     asked = keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True)
     made = Scaler(run.name("scaler"), asked, True, maker, sharded, of_cuda=_of_cuda(name, args, keywords))
-    made.misses_float16 = scaler_switches.misses_float16(asked)
+    made.marks = {MISSES_FLOAT16: "yes"} if scaler_switches.misses_float16(asked) else {}
     if not run.in_library:  # a framework makes its own once
         run.emit(Kind.SCALER_CREATED, at, scaler=made)
     return made

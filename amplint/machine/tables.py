@@ -17,7 +17,6 @@ from amplint.state.values import (
     Public,
     Symbol,
     Value,
-    text_of,
 )
 
 MOST = 4
@@ -44,5 +43,5 @@ def member(run: Run, table: Value, key: Value) -> Value:
     found = next((value for known, value in first if truths.truth(run, Condition("==", (key, known)))), None)
     if found is not None:
         return found
-    run.settle(text_of(key), text_of(last[0]), key.origin)
+    truths.settle(run, key, last[0])
     return last[1]

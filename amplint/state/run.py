@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
-from amplint.protocol.precision import MISSES_FLOAT16, Precision
+from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
@@ -334,11 +334,6 @@ class Run:
             self.equal[left] = right
         return answer
 
-    def settle(self, left: str, right: str, origin: Origin) -> None:
-        """Notes that a symbol is equal to a constant in this run: to no other one that it may be equal to."""
-        self.equal.setdefault(left, right)
-        self.decisions.setdefault(f"{left} == {right}", Decision(f"{left} == {right}", True, origin))
-
     def emit(
         self,
         kind: Kind,
@@ -357,7 +352,7 @@ class Run:
             rest = {"detail": {"steps": "yes"}}
         if kind is Kind.ZERO_GRAD and self.program.restores:
             kind = Kind.OPAQUE  # what was put aside before comes back
-        if details := self._details(kind, optimizer, scaler):
+        if details := self._details(kind, optimizer) | (scaler.marks if scaler else {}):
             rest["detail"] = {**rest.get("detail", {}), **details}
         event = Event(
             kind,
@@ -380,15 +375,13 @@ class Run:
         if kind in _PASSED:
             self.passed[_PASSED[kind]] += 1
 
-    def _details(self, kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) -> dict[str, str]:
+    def _details(self, kind: Kind, optimizer: Optimizer | None) -> dict[str, str]:
         """What is true of an event because of where the run is."""
         found: dict[str, str] = {}
         if self.here is not None and self.here.library:
             found |= {**self.here.detail, **self.remarks}
         elif self.open_scales:
             found |= {"framework": self.open_scales[-1], **({"within": "yes"} if kind is Kind.CLIP else {})}
-        if scaler is not None and scaler.misses_float16:
-            found[MISSES_FLOAT16] = "yes"
         if self.finite and kind in _OF_FINITE:
             found["finite"] = "asked"
         if self.large and kind in _OF_FINITE:

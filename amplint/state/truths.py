@@ -7,7 +7,7 @@ from fractions import Fraction
 from amplint.flow.spelling import OFF, ON
 from amplint.state import known_numbers
 from amplint.state.operations import COMPARISONS
-from amplint.state.run import Run
+from amplint.state.run import Decision, Run
 from amplint.state.values import (
     NUMBER,
     Condition,
@@ -113,6 +113,13 @@ def origin_of(parts: tuple[Value, ...]) -> Origin:
     origins = {part.origin for part in parts if isinstance(part, Symbol)}
     origins |= {origin_of(part.parts) for part in parts if isinstance(part, Condition)}
     return next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
+
+
+def settle(run: Run, symbol: Symbol, constant: Value) -> None:
+    """Notes that a symbol is equal to a constant in this run: to no other one that it may be equal to."""
+    key = f"{symbol.text} == {text_of(constant)}"
+    run.equal.setdefault(symbol.text, text_of(constant))
+    run.decisions.setdefault(key, Decision(key, True, symbol.origin))
 
 
 def resolve(run: Run, value: Value) -> Value:

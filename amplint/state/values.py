@@ -126,8 +126,7 @@ class Trail:
     `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided
     (by what the user did, too). `born`: its micro-step and turn of adding up. `passed`: it or a sum with it went back.
     `terms`: trails of terms. `kept`: where it added up several micro-steps. `continued`: what may hold some already.
-    `perhaps`: None where code that is not seen may have scaled it; `of_all`: it says that it is of all ranks. `off`: by
-    which comparison a scaler that it was handed is off in float16.
+    `perhaps`: None where unseen code may have scaled it. `of_all`: it says it is of all ranks. `off`: unscaled by it.
     """
 
     backed: bool = False
@@ -209,8 +208,7 @@ class Scaler:
     """A gradient scaler. `enabled` is decided when it is first used.
 
     `known`: torch's own, so that what its methods do is known. `maker`: where it was made, () when not known or when
-    its state does not begin there. `sharded`: it makes the ranks agree on what is skipped. `of_cuda`: its device is.
-    `misses_float16`: the comparison that switches it is one that it is never on by in float16.
+    its state does not begin there. `sharded`: ranks agree on what is skipped. `of_cuda`: its device. `marks`: on events.
     """
 
     key: str
@@ -219,7 +217,7 @@ class Scaler:
     maker: tuple[Site, ...] = ()
     sharded: bool = False
     of_cuda: bool = False
-    misses_float16: bool = False
+    marks: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
