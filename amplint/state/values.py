@@ -208,7 +208,7 @@ class Scaler:
     """A gradient scaler. `enabled` is decided when it is first used.
 
     `known`: torch's own, so that what its methods do is known. `maker`: where it was made, () when not known or when
-    its state does not begin there. `sharded`: ranks agree on what is skipped. `of_cuda`: its device. `marks`: on events.
+    its state does not begin there. `sharded`: ranks agree on skips. `of_cuda`: its device is. `marks`: of its events.
     """
 
     key: str
