@@ -140,6 +140,21 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
         places.put(run, owner, name, value)
 
 
+def lacks(run: Run, value: Value, name: Value) -> bool:
+    """Whether an optimizer of torch's own class is asked for what it does not have, and nobody has put there."""
+    if not isinstance(value, Optimizer) or not value.of_torch or value.governed or not isinstance(name, str):
+        return False
+    has = name in _OF_OPTIMIZERS or name.startswith(("_", "register_"))
+    return not has and text_of(value) not in run.remade and places.held(run, value, name) is None
+
+
+_OF_OPTIMIZERS = frozenset(
+    "OptimizerPostHook OptimizerPreHook add_param_group defaults load_state_dict param_groups profile_hook_step state "
+    "state_dict step zero_grad".split()
+)
+"""What an optimizer of torch's has besides hooks (torch 2.13, `optim/optimizer.py`)."""
+
+
 SETTERS = frozenset({"deleter", "setter"})
 """Decorators, attributes of a property, of what sets or deletes it."""
 

@@ -276,26 +276,12 @@ def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
 
 
 def _getattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    if len(args) == 3 and args[2] is None and _lacks(run, args[0], args[1]):
+    if len(args) == 3 and args[2] is None and attributes.lacks(run, args[0], args[1]):
         return None
     if len(args) > 1 and isinstance(args[1], str):
         return attributes.read(run, args[0], args[1])
     return Symbol(f"getattr({text_of(args[0])}, ...)", Origin.OPAQUE)
 
-
-def _lacks(run: Run, value: Value, name: Value) -> bool:
-    """Whether an optimizer of torch's own class is asked for what it does not have, and nobody has put there."""
-    if not isinstance(value, Optimizer) or not value.of_torch or value.governed or not isinstance(name, str):
-        return False
-    has = name in _OF_OPTIMIZERS or name.startswith(("_", "register_"))
-    return not has and text_of(value) not in run.remade and places.held(run, value, name) is None
-
-
-_OF_OPTIMIZERS = frozenset(
-    "OptimizerPostHook OptimizerPreHook add_param_group defaults load_state_dict param_groups profile_hook_step state "
-    "state_dict step zero_grad".split()
-)
-"""What an optimizer of torch's has besides hooks (torch 2.13, `optim/optimizer.py`)."""
 
 _CONTAINERS = {"dict": dict, "list": list, "tuple": tuple, "str": str}
 
