@@ -5,7 +5,7 @@ A pair (a, a) says that model a took part, a pair (a, b) that it was given what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from amplint.protocol.events import Kind
 from amplint.state.run import Run
@@ -14,6 +14,13 @@ from amplint.state.values import Instance, Loss, Symbol, Value, last_part, text_
 Reach = frozenset[tuple[str, str]]
 
 NOWHERE: Reach = frozenset()
+
+
+def themselves(models: Iterable[str]) -> Reach:
+    """Some models, and nothing that they were given."""
+    return frozenset((model, model) for model in models)
+
+
 _OUT = frozenset("data detach detach_ device dtype grad item numel numpy shape size tolist".split())
 
 

@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from amplint.flow.crossing import crossed
-from amplint.protocol.events import STEPS, Event, Kind, Site
+from amplint.protocol.events import BESIDE_OTHERS, STEPS, Event, Kind, Site
 
 Place = tuple[Site, ...]
 _OF_GRADIENTS = frozenset({Kind.CLIP, Kind.NORM})
@@ -30,7 +30,7 @@ _FOLLOW = frozenset({Kind.CLIP, Kind.NORM, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_
 
 def attributed(events: Sequence[Event]) -> list[Event]:
     """The events with every backward given to the optimizers that it feeds; one event per optimizer."""
-    events = _one_of_two_names(events)
+    events = _fed_besides(_one_of_two_names(events))
     names = list(dict.fromkeys(event.optimizer for event in events if _is_step(event) and event.optimizer))
     if names:
         filled = any(event.kind is Kind.BACKWARD for event in events)
@@ -68,6 +68,29 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         else:
             result.append(event)
     return crossed(result)
+
+
+def _fed_besides(events: Sequence[Event]) -> Sequence[Event]:
+    """The events, with the backward behind a zeroing given to the optimizer, too, whose gradients are zeroed and whose
+    models it goes through, if that one never steps and all that steps is seen: it is meant to."""
+    if not events or BESIDE_OTHERS not in events[-1].detail:
+        return events
+    stepped = {event.optimizer for event in events if event.kind in STEPS}
+    zeroed = {event.optimizer for event in events if event.kind is Kind.ZERO_GRAD} - stepped
+    made = [event for event in events if event.kind is Kind.CREATE and event.optimizer is not None]
+    moved = [event.reach for event in made if event.optimizer in stepped]  # their weights do move
+    left = [event for event in made if event.optimizer in zeroed and not any(event.reach & one for one in moved)]
+    result: list[Event] = []
+    empty: set[str | None] = set()
+    for event in events:
+        result.append(event)
+        if event.kind is Kind.ZERO_GRAD:
+            empty.add(event.optimizer)
+        elif event.kind is Kind.BACKWARD:
+            filled = [one.optimizer for one in left if one.optimizer in empty and one.reach & event.reach]
+            result += [replace(event, optimizer=name) for name in filled]
+            empty -= set(filled)
+    return result
 
 
 def _may_be_theirs(event: Event, fed: Sequence[str], born: AbstractSet[str | None]) -> bool:

@@ -366,7 +366,7 @@ class Program:
 
     `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `packages`: all imported.
     `losses`: what is back-propagated or scaled. `varying`: names that a loop over batches sets anew. `casts`: autocast
-    outside the step. `takes_gradients`: something may. `ranks`: of others. `links`: file and name behind a public name.
+    outside the step. `takers`: what may use gradients. `ranks`: of others. `links`: file and name behind a public name.
     `quiet` functions do nothing. `freezes`: parameters; `restores`: gradients. `norms_used`: beyond a look. `half`:
     float16 parameters get optimizers. `ignored`: masked. `parts`: models that share some. `forwards`: by place."""
 
@@ -375,7 +375,7 @@ class Program:
     usage: dict[str, frozenset[str]]
     called: frozenset[str] = frozenset()
     libraries: tuple[Library, ...] = ()
-    takes_gradients: bool = True
+    takers: frozenset[Span] = frozenset({NOWHERE})
     varying: frozenset[str] = frozenset()
     losses: frozenset[str] = frozenset()
     casts: bool = False

@@ -27,7 +27,7 @@ from amplint.lower.ranks import by_hand
 from amplint.lower.rates_by_hand import with_rates_by_hand
 from amplint.lower.relevance import Relevance
 from amplint.lower.stores import counted
-from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takes_gradients, usage_of
+from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takers, usage_of
 
 Body = tuple[ir.Stmt, ...]
 Loop = TypeVar("Loop", ir.For, ir.While)
@@ -68,7 +68,7 @@ def program_of(
         usage.methods,
         frozenset(called),
         around.libraries,
-        takes_gradients=takes_gradients(every),
+        takers=takers(every),
         varying=_varying(pruned),
         losses=usage.losses,
         casts=_casts(every),

@@ -156,7 +156,7 @@ class Relevance:
             else matters(node, self._known, self._whole) | self._clipped(node)
         )
         if doing:
-            read |= _handed(node) & (self._flags | self._dtypes)
+            read |= _handed(node) & (self._flags | self._dtypes | self.usage.holding)
         if self.usage.gradients:
             read |= reads(node) & self.usage.gradients
         whole = self._in_schedule or id(node) in self._schedules.makes

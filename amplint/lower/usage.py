@@ -15,6 +15,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.aliases import NAMELESS, aliases_of
 from amplint.lower.driven import driven
+from amplint.lower.held_optimizers import holding, optimizers
 from amplint.lower.left_open import is_left_open
 from amplint.lower.loose_methods import handed, loose_methods
 from amplint.lower.names import binds, calls, functions, last, reaches, walk
@@ -38,7 +39,8 @@ _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay
 class Usage:
     """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers,
     of weight averages, of what wraps a model for several processes, of what it made, and of lists of gradients; the
-    calls that drive a training; the names of what gradients are bound to, alone or several."""
+    calls that drive a training; the names of what gradients are bound to, alone or several; those that optimizers
+    are given where they are made."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -51,6 +53,7 @@ class Usage:
     driven: frozenset[str] = frozenset()
     holding: frozenset[str] = frozenset()
     graded: frozenset[str] = frozenset()
+    optimizers: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -62,6 +65,8 @@ class Usage:
     def is_optimizer(self, name: str) -> bool:
         """Whether a name is used as an optimizer is, or called one and stepped."""
         used = self.methods.get(name, frozenset())
+        if name in self.optimizers:
+            return True
         if _SCHEDULER(name) or "step" not in used or self.is_scaler(name):
             return False
         return "zero_grad" in used or _OPTIMIZER(name)
@@ -225,8 +230,9 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         frozenset(averages),
         frozenset(gradients),
         driven(body),
+        optimizers=frozenset(optimizers(body)),
     )
-    return replace(found, holding=frozenset(_holding(body, found)), graded=_graded(body))
+    return replace(found, holding=frozenset(holding(body, found.plays)), graded=_graded(body))
 
 
 def _handed_on(body: Iterable[ir.Stmt]) -> dict[str, set[str]]:
@@ -258,16 +264,6 @@ def _walruses(body: Iterable[ir.Stmt]) -> Iterator[ir.Walrus]:
     return (node for statement in body for node in walk(statement) if isinstance(node, ir.Walrus))
 
 
-def _holding(body: Iterable[ir.Stmt], usage: Usage) -> Iterator[str]:
-    """The names of mappings that an optimizer or a scaler is put into, and of objects that are made with one."""
-    made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
-    for node in made:
-        one = not isinstance(node.target, ir.Display)
-        holds = one and isinstance(node.value, ir.Call) and not _SCHEDULER(last(node.value.func))
-        if (holds or isinstance(node.value, ir.Mapping)) and any(usage.plays(last(part)) for part in walk(node.value)):
-            yield from binds(node.target)
-
-
 def _steps_for(method: ir.Attr) -> bool:
     """Whether it is a scaler that is to step what it is handed first, or has to unscale for it: an optimizer."""
     return method.name == "unscale_" or (method.name == "step" and _SCALER(last(method.owner)))
@@ -289,12 +285,14 @@ _TAKES = within(words.TAKING)
 _GRADIENTS = frozenset({"grad", "main_grad"})
 
 
-def takes_gradients(body: Iterable[ir.Stmt]) -> bool:
-    """Whether anything in a module, run or not, may step an optimizer or use a gradient: by its name, generously."""
-    return any(_takes(node) for statement in body for node in walk(statement))
+def takers(body: Iterable[ir.Stmt]) -> frozenset[ir.Span]:
+    """Where anything in a module, run or not, may step an optimizer or use a gradient: by its name, generously."""
+    return frozenset(
+        node.at for statement in body for node in walk(statement) if isinstance(node, ir.Node) and _takes(node)
+    )
 
 
-def _takes(node: object) -> bool:
+def _takes(node: ir.Node) -> bool:
     if isinstance(node, ir.Attr):
         steps = node.name == "step" and not _SCHEDULER(last(node.owner))
         return steps or node.name in _GRADIENTS

@@ -18,7 +18,7 @@ from amplint.machine.assembly import MACHINE
 from amplint.machine.late_setters import set_up
 from amplint.machine.loops import EPOCHS
 from amplint.machine.statements import execute
-from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.events import BESIDE_OTHERS, STEPS, Kind
 from amplint.protocol.values import with_changes
 from amplint.state import class_members
 from amplint.state.model import WINDOW, Model
@@ -62,7 +62,7 @@ def entries(program: ir.Program) -> Iterator[Entry]:
     )
     for function, klass in callers_first[:MAX_ENTRIES]:
         if function.relevant and (function.backward or function.steps):
-            wasted = function.loops and function.zeroes and not (program.takes_gradients or program.libraries)
+            wasted = function.loops and function.zeroes and not (program.takers or program.libraries)
             first = Entry(function, klass, function.loops, wasted)
             yield first
             alone = not _is_called(function, klass, program)
@@ -107,7 +107,7 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
         _play(run, scope, entry)
     except Cut:
         return run
-    detail = _stands_still(run, entry) or ({} if _followed(run) else {"unseen": "yes"})
+    detail = _stands_still(run, entry) or _unseen(run)
     scheduler_units.settle(run)
     detail |= {"stepped": "yes"} if run.passed[1] else {}
     run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
@@ -124,11 +124,16 @@ def _stands_still(run: Run, entry: Entry) -> dict[str, str]:
     return next(({"waits": counter} for counter in standing if counter and set(".[(").isdisjoint(counter)), {})
 
 
-def _followed(run: Run) -> bool:
-    """Whether nothing that is not seen can have used the gradients of a run: code, or a framework by itself."""
+def _unseen(run: Run) -> dict[str, str]:
+    """Whether something that is not seen can have used the gradients of a run, code or a framework by itself; `beside`:
+    all that uses any was seen to step."""
     by_itself = run.program.libraries and not run.owes
-    taken = run.program.takes_gradients or by_itself
-    return not taken and all(event.kind is not Kind.OPAQUE for event in run.events)
+    if by_itself or any(event.kind is Kind.OPAQUE for event in run.events):
+        return {"unseen": "yes"}
+    stepped = {event.site[1:3] for event in run.events if event.kind in STEPS}
+    if any(at[:2] not in stepped for at in run.program.takers):
+        return {"unseen": "yes"}
+    return {BESIDE_OTHERS: "yes"} if run.program.takers else {}
 
 
 def _play(run: Run, scope: Scope, entry: Entry) -> None:

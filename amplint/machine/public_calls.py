@@ -224,7 +224,8 @@ def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: 
     mode = next((keywords[name] for name in _MODES if name in keywords), short in _FUSED)
     coupled = keywords.get("weight_decay", 0) != 0 and mode is not True
     slower = {"slower": "the rate, which is divided,"} if "divided" in _tags_of_rates(args, keywords) else {}
-    run.emit(Kind.CREATE, at, made, detail={"algorithm": short, "decays": "yes" if coupled else "no"} | slower)
+    detail = {"algorithm": short, "decays": "yes" if coupled else "no"} | slower
+    run.emit(Kind.CREATE, at, made, reach=provenance.themselves(made.models), detail=detail)
     return made
 
 

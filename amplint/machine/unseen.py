@@ -75,6 +75,7 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     if (run.path, at) in run.program.forwards:  # a framework's object is there for its devices and regions
         handed = [value for value in handed if not libraries.is_one(value)]
     given = [inner for value in handed for one in hidden.parts(value) for inner in _flat(one)]
+    given += [held for value in handed for held in _held_by(run, value)]
     optimizers = [value for value in given if roles.played_by(run, value) == "optimizer"]
     scalers = [value for value in given if isinstance(value, Scaler) or roles.played_by(run, value) == "scaler"]
     for scaler in scalers:
@@ -95,6 +96,13 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
         run.emit(Kind.OPAQUE, at)
     elif not reads and (any(map(_many_gradients, handed)) or _may_train(run, owner, short, given, at)):
         run.emit(Kind.OPAQUE, at)
+
+
+def _held_by(run: Run, value: Value) -> list[Optimizer]:
+    """The optimizers that the run knows as attributes of something that is not seen: `state.optimizer` of `state`."""
+    prefix = f"{value.text}." if type(value) is Symbol else ""
+    known = run.objects.items() if prefix else ()
+    return [held for (_, text), held in known if isinstance(held, Optimizer) and text.startswith(prefix)]
 
 
 def _has_scaled(run: Run, scaler: Scaler) -> bool:

@@ -53,6 +53,9 @@ class Kind(Enum):
 
 STEPS = frozenset({Kind.STEP, Kind.SCALER_STEP})
 
+BESIDE_OTHERS = "beside others"
+"""The detail of the end of a run in which all that can use gradients was seen to step."""
+
 Branches = frozenset[tuple[tuple["Site", ...], int]]
 """The branches that something stands in: the place of each `if`, with the calls that led to it, and which branch."""
 

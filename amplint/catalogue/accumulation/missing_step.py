@@ -49,7 +49,7 @@ None. Where the step belongs, and whether there is a reason for none, the source
 from amplint.catalogue.amounts import in_a_loop
 from amplint.catalogue.lengths import measured
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.protocol.events import Kind
+from amplint.protocol.events import BESIDE_OTHERS, Kind
 from amplint.protocol.state import Moment
 from amplint.protocol.window import Window
 
@@ -63,8 +63,12 @@ def _for_nothing(moment: Moment) -> bool:
     """Whether gradients were made more than once, in a loop, and nothing that was not seen can have used them.
 
     A function that is called here and there to look at gradients, or at the memory that they take, trains nothing.
+    Where others step, an optimizer is meant to if its own gradients are zeroed.
     """
-    return _made(moment.ledger.window) > 1 and in_a_loop(moment) and "unseen" not in moment.event.detail
+    said = moment.event.detail
+    zeroed = moment.last.get(Kind.ZERO_GRAD)
+    meant = BESIDE_OTHERS not in said or (zeroed is not None and zeroed.optimizer == moment.name)
+    return _made(moment.ledger.window) > 1 and in_a_loop(moment) and "unseen" not in said and meant
 
 
 def _words(moment: Moment) -> dict[str, str]:
@@ -73,12 +77,17 @@ def _words(moment: Moment) -> dict[str, str]:
     remedy, asked = "call `optimizer.step()` after the last backward of the window", moment.event.detail.get("waits")
     if asked is not None:
         remedy = f"count micro-steps: the gate of the step asks for `{asked}`, which only the step moves"
-    return {"again": f"again and again{often}", "remedy": remedy}
+    alone = BESIDE_OTHERS not in moment.event.detail
+    who = "the optimizer never steps: no weight ever moves" if alone else _NO_STEP
+    return {"again": f"again and again{often}", "remedy": remedy, "who": who}
+
+
+_NO_STEP = "nothing calls `optimizer.step()`: its weights never move, only those of the others do"
 
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="gradients are made {again}, but the optimizer never steps: no weight ever moves",
+    message="gradients are made {again}, but {who}",
     advice="{remedy}",
     when=(Condition(Kind.END, steps={0}, also=_for_nothing),),
     words=_words,

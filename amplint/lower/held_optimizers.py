@@ -1,0 +1,53 @@
+"""The names that optimizers are given where they are made, and those of what holds one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from amplint.dialects import DIALECTS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.dialect import Role
+from amplint.dialects.vocabulary import within
+from amplint.flow import program as ir
+from amplint.lower.names import binds, dotted, last, walk
+
+
+def optimizers(body: Iterable[ir.Stmt]) -> Iterator[str]:
+    """The names that optimizers have which a module makes of public classes."""
+    nodes = [node for statement in body for node in walk(statement) if isinstance(node, (ir.Import, ir.Assign))]
+    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
+    for node in nodes:
+        if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last(node.target):
+            root, dot, rest = dotted(node.value.func).partition(".")
+            module, _, kind = f"{imported.get(root, root)}{dot}{rest}".rpartition(".")
+            if f"{module}.{kind}" in _CLASSES or (f"{module}.*" in _CLASSES and kind[:1].isupper()):
+                yield last(node.target)
+
+
+_CLASSES = {name for dialect in DIALECTS for name, role in dialect.makes.items() if role is Role.OPTIMIZER}
+"""The public classes of optimizers; `module.*` stands for all of a module."""
+
+
+_SCHEDULER = within(words.SCHEDULER, "lr")
+_METHODS = frozenset({"step", "zero_grad"})
+
+
+def holding(body: Iterable[ir.Stmt], plays: Callable[[str], bool]) -> Iterator[str]:
+    """The names of mappings that an optimizer or a scaler is put into, of objects that are made with one, and of those
+    whose optimizer is stepped or zeroed. `plays`: whether a name is that of an optimizer or a scaler."""
+    for node in (node for statement in body for node in walk(statement)):
+        if (
+            isinstance(node, ir.Assign)
+            and _is_put_together(node)
+            and any(plays(last(part)) for part in walk(node.value))
+        ):
+            yield from binds(node.target)
+        elif isinstance(node, ir.Attr) and node.name in _METHODS and isinstance(node.owner, ir.Attr):
+            if plays(node.owner.name) and last(node.owner.owner):
+                yield last(node.owner.owner)
+
+
+def _is_put_together(node: ir.Assign) -> bool:
+    """Whether one thing is made of others, and is no schedule."""
+    called = isinstance(node.value, ir.Call) and not _SCHEDULER(last(node.value.func))
+    return isinstance(node.value, ir.Mapping) or (called and not isinstance(node.target, ir.Display))
