@@ -218,7 +218,7 @@ def settle(run: Run) -> None:
             detail[AMISS] = PER_PROCESS
         if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
             detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
-        else:
+        elif detail.get("unit") != EPOCHS:
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     schedule_meanings.unsettle(run)
     for warm, detail in run.horizons.warm:

@@ -16,14 +16,14 @@ not followed is fed like any other.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amplint.flow.crossing import crossed
 from amplint.protocol.events import BESIDE_OTHERS, STEPS, Event, Kind, Site
 
 Place = tuple[Site, ...]
+Reach = frozenset[tuple[str, str]]
 _OF_GRADIENTS = frozenset({Kind.CLIP, Kind.NORM})
 _FOLLOW = frozenset({Kind.CLIP, Kind.NORM, Kind.DIVIDE, Kind.UNSCALE, Kind.LOSS_DIVIDED})
 
@@ -43,6 +43,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         return [_given(event, names[0]) for event in events]
     feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
     born = {event.optimizer: index for index, event in enumerate(events) if event.kind is Kind.CREATE}
+    held = {event.optimizer: event.reach for event in events if event.kind is Kind.CREATE}
     again = _clipped_again(events)
     known = {event.optimizer for event in events if event.kind in (Kind.UNSCALE, Kind.SCALER_STEP)}
     result: list[Event] = []
@@ -56,7 +57,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
             current, stepped = _alive(made, index, places[place], steps), set()
         if _is_step(event):
             stepped.add(event.optimizer)
-        if _may_be_theirs(event, current, born.keys()):
+        if _may_be_theirs(event, current, held):
             event = replace(event, optimizer=None)
         if event.kind is Kind.CLIP:
             clipped = event.optimizer
@@ -93,9 +94,13 @@ def _fed_besides(events: Sequence[Event]) -> Sequence[Event]:
     return result
 
 
-def _may_be_theirs(event: Event, fed: Sequence[str], born: AbstractSet[str | None]) -> bool:
-    """Whether what is clipped may belong to the optimizers that are fed, and to another one as well."""
-    return event.kind in _OF_GRADIENTS and bool(fed) and event.optimizer not in fed and born.isdisjoint(fed)
+def _may_be_theirs(event: Event, fed: Sequence[str], held: Mapping[str | None, Reach]) -> bool:
+    """Whether what is clipped for another optimizer may belong to those that are fed: nobody has seen what they hold,
+    or they hold the same, as those of two phases do."""
+    if event.kind not in _OF_GRADIENTS or not fed or event.optimizer in (None, *fed):
+        return False
+    own = held.get(event.optimizer, frozenset())
+    return all(not held.get(name) or held[name] & own for name in fed)
 
 
 def _is_step(event: Event) -> bool:
