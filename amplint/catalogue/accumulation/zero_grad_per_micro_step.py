@@ -71,9 +71,12 @@ from amplint.protocol.state import Moment
 
 
 def _words(moment: Moment) -> dict[str, str]:
-    """When the gradients are erased: what a framework has prepared zeroes at the boundary alone."""
-    if "boundary" in moment.last[Kind.ZERO_GRAD].detail:
+    """When the gradients are erased: under a gate, or by what a framework has prepared, at the boundary alone."""
+    zeroed = moment.last[Kind.ZERO_GRAD]
+    if "boundary" in zeroed.detail:
         return {"when": "before the last backward of each window, which is when the prepared optimizer zeroes"}
+    if zeroed.gate is not None:
+        return {"when": "before the last backward of each window, by a gate that opens on its micro-step"}
     return {"when": "on every micro-step though the optimizer steps once per window"}
 
 
