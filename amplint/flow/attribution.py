@@ -39,8 +39,11 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         names = list(dict.fromkeys(event.optimizer for event in events if event.optimizer))
         if len(names) != 1:
             return list(events)
-    if len(names) == 1:
-        return [_given(event, names[0]) for event in events]
+    return [_given(event, names[0]) for event in events] if len(names) == 1 else crossed(_among_several(events))
+
+
+def _among_several(events: Sequence[Event]) -> list[Event]:
+    """The events with every backward given to those of several optimizers that it feeds."""
     feeds, steps, places = _feeds(events), _steps(events), _occurrences(events)
     born = {event.optimizer: index for index, event in enumerate(events) if event.kind is Kind.CREATE}
     held = {event.optimizer: event.reach for event in events if event.kind is Kind.CREATE}
@@ -68,7 +71,7 @@ def attributed(events: Sequence[Event]) -> list[Event]:
             result += [replace(event, optimizer=name) for name in _meant(event, current, known, stepped)]
         else:
             result.append(event)
-    return crossed(result)
+    return result
 
 
 def _fed_besides(events: Sequence[Event]) -> Sequence[Event]:
