@@ -179,6 +179,8 @@ def _is_anothers(run: Run, model: str) -> bool:
 
 def _sync(run: Run, forward: Forward) -> Sync:
     """What becomes of the gradients of one forward, if they are back-propagated now."""
+    if run.ranks.all_held:
+        return Sync.LOCAL
     now = _held(run, forward.model)
     if forward.held if forward.wrapper is Wrapper.DDP else now and (forward.held or forward.wrapper in _FSDP):
         return Sync.UNKNOWN if _several_optimizers(run) or "reduces" in run.program.ranks else Sync.LOCAL

@@ -15,6 +15,7 @@ from amplint.state.run import Run
 from amplint.state.values import (
     OPTIMIZER,
     Function,
+    Gated,
     Gradient,
     Incomplete,
     Instance,
@@ -45,10 +46,6 @@ def _optimizer(value: Value) -> Optimizer:
     return value
 
 
-def _scaler(value: Value) -> Scaler | None:
-    return value if isinstance(value, Scaler) else None
-
-
 def _known(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`known(value)`: whether a value is a plain one of Python's."""
     return args[0] is None or isinstance(args[0], (bool, int, float, str))
@@ -71,6 +68,12 @@ def _role(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 def _played(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`played(value, role)`: the torch object that a value stands for."""
     return roles.play(run, args[0], _text(args[1]))
+
+
+def _hold_reductions(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`hold_reductions(reduces)`: whether what is back-propagated next went through models in their `no_sync`."""
+    run.ranks.all_held = (args[0].value if isinstance(args[0], Gated) else args[0]) is False
+    return None
 
 
 def _keep(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -182,7 +185,7 @@ def _clipped(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 def _unscaled(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`unscaled(gradients, scaler)`: gradients that are values, without the scale of a scaler."""
-    return gradient_values.after(run, args[0], Kind.UNSCALE, at, _scaler(args[1]))
+    return gradient_values.after(run, args[0], Kind.UNSCALE, at, args[1] if isinstance(args[1], Scaler) else None)
 
 
 def _applied(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -364,6 +367,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "gradients": _gradients,
     "handed": _handed,
     "handed_before": _handed_before,
+    "hold_reductions": _hold_reductions,
     "keep": _keep,
     "known": _known,
     "last_batch": _last_batch,

@@ -87,10 +87,11 @@ class Ranks:
     """What a run knows of its other processes.
 
     `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand. `forwards`: since
-    the backward before; `spent`: the next forward begins anew.
+    the backward before; `spent`: the next forward begins anew. `all_held`: a framework has entered `no_sync` of each.
     """
 
     held: frozenset[str] = frozenset()
     off: set[str] = field(default_factory=set)
     forwards: list[Forward] = field(default_factory=list)
     spent: bool = False
+    all_held: bool = False
