@@ -119,4 +119,4 @@ def test_a_condition_is_named_as_the_program_asks_for_it(key, line, said):
 
 def test_a_chain_of_comparisons_is_asked_as_a_whole():
     asked = ["if 0 < args.n < 5:", "    pass", "if args.amp is not None:", "    pass"]
-    assert in_words([("0 < args.n < 5", True)], asked) == " (when `0 < args.n < 5` is true)"
+    assert in_words([("0 < args.n < 5", True)], asked) == " (when `0 < args.n < 5`)"
