@@ -140,10 +140,15 @@ def per_epoch_though_in_batches(moment: Moment) -> bool:
 def per_batch_though_in_epochs(moment: Moment) -> bool:
     """Whether a decay whose numbers are epochs is stepped on every batch, over more than one epoch."""
     cadence = moment.cadence
-    if EPOCHS in (cadence.pace or ()):
+    if EPOCHS in (cadence.pace or ()) or _told_where_it_is(cadence):
         return False  # and an epoch may hold a single update
     again = cadence.passed[2] > 1 or moment.name in _begun_anew(moment)
     return cadence.meant == EPOCHS and steps_in(cadence) in (MICRO_BATCHES, UPDATES) and again
+
+
+def _told_where_it_is(cadence: Cadence) -> bool:
+    """Whether a schedule is never moved on but set to a position, which may well count epochs, and parts of them."""
+    return cadence.told > 0 == cadence.cadence_steps and cadence.schedule not in (None, "ReduceLROnPlateau")
 
 
 def _begun_anew(moment: Moment) -> list[str]:
