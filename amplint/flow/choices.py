@@ -7,7 +7,8 @@ A decision that changed nothing of what happened is not combined with others.
 Most decisions change nothing, wherever they are taken, so they are tried several at once: if nothing changes when all
 of them are taken the other way, each has been tried; if something does, halves of them are tried. A decision that has
 changed nothing once is *idle*: of the runs that follow, all idle decisions are tried together, after everything else;
-and those that have changed nothing in several runs not any more.
+and those that have changed nothing in several runs not any more. As long as no run has come to a step, the latest
+decisions are tried first: one of those kept it from that.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class Decided(Protocol):
     @property
     def barren(self) -> bool:
         """Whether the run ended before any training: then no decision of it has shown that it changes nothing."""
+
+    @property
+    def stepless(self) -> bool:
+        """Whether the run trained, as far as it got, and no optimizer stepped in it."""
 
     @property
     def cost(self) -> int:
@@ -122,7 +127,10 @@ class _Search(Generic[R]):
         fresh = [key for key in keys if not self.idle[key]]
         if known:
             self.doubted.append((run, known))
-        if fresh:
+        if fresh and all(one.stepless for one in self.runs):
+            self.now.append((run, fresh[-self.stride :]))
+            self.waiting.appendleft((run, fresh[: -self.stride]))
+        elif fresh:
             self.now.append((run, fresh[: self.stride]))
             self.waiting.appendleft((run, fresh[self.stride :]))
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
+from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Sync, Wrapper
+
+if TYPE_CHECKING:
+    from amplint.state.values import Optimizer, Scaler
 
 
 class Reduced(TypedDict, total=False):
@@ -25,3 +29,9 @@ class Told(Reduced, total=False):
     forward: Precision
     reach: frozenset[tuple[str, str]]
     alone: bool
+
+
+def parameters(kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) -> Precision:
+    """The precision of what is stepped, or unscaled by a scaler that is torch's own and minds."""
+    minds = scaler.known and not scaler.sharded if scaler else kind is Kind.STEP
+    return optimizer.precision if optimizer is not None and minds else Precision.UNKNOWN

@@ -13,6 +13,7 @@ from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Event, Gate, Kind, Site
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
+from amplint.state import event_parts
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
 from amplint.state.horizons import Horizons
@@ -87,29 +88,29 @@ class Run:
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
     steps; `early`: of those made before anything was handed to one; `composed`: those of schedules of the program's
-    own, with those of the numbers that enter them; `horizons`: what else is known of such numbers. `annotations`:
-    what role those of parameters name. `doubts`: the updates so far, at each condition that may ask about the last one.
+    own, with those of the numbers that enter them; `horizons`: what else is known of such numbers. `annotations`: what
+    role those of parameters name. `doubts`: the updates so far, at each condition that may ask about the last one.
     `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit.
     `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out.
-    `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the
-    optimizer that code which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`:
-    what runs is a framework's whole step. `called`: it began in a function that others call, in contexts that are not
-    seen. `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
+    `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
+    that code which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
+    framework's whole step. `called`: it began in a function that others call, in contexts that are not seen.
+    `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
     `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects that are not
     seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises is caught.
-    `stands_in`: what runs is a method of the user's in the place of a framework's.
-    `endless`: a loop over batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data
-    have no length. `loaded`: what loaders were made of, with what that says of its length. `branches`: those of
-    conditions that the program is in. `places`: by what an object that is not seen is known by, what was put into it
-    under which name; `touched`: by that, those that methods which are not seen were called on amid the batches;
-    `remade`: by that, the optimizers and scalers that code which is not seen had before the batches, and what it made
-    of them. `takes`: how deep the calls were where a `try` began that takes from an iterator and catches its end;
-    `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
-    has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a framework waits for
-    a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a `forward` or a
-    `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part in it.
-    `idle`: the places of calls that did nothing. `asked`: how often, since the last loss went back, something was
-    decided that is not known before. `shut`: gates that have not opened, as they stood at first, and how often.
+    `stands_in`: what runs is a method of the user's in the place of a framework's. `endless`: a loop over batches never
+    comes to an end; `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`: what loaders
+    were made of, with what that says of its length. `branches`: those of conditions that the program is in. `places`:
+    by what an object that is not seen is known by, what was put into it under which name; `touched`: by that, those
+    that methods which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers that
+    code which is not seen had before the batches, and what it made of them. `takes`: how deep the calls were where a
+    `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what `iter` made of
+    something whose length is known, and how many of its elements `next` has taken. `told`: what objects are known by
+    that were handed the length of a window. `owes`: a framework waits for a step that the program asks for; False once
+    it may be asked unseen. `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`:
+    contexts that are open, are not seen, and may take part in it. `idle`: the places of calls that did nothing.
+    `asked`: how often, since the last loss went back, something was decided that is not known before. `shut`: gates
+    that have not opened, as they stood at first, and how often.
     """
 
     program: ir.Program
@@ -208,6 +209,11 @@ class Run:
     def barren(self) -> bool:
         """Whether the run ended before any backward: what was decided in it may matter for all that follows."""
         return self.passed[0] == 0
+
+    @property
+    def stepless(self) -> bool:
+        """Whether something was back-propagated, and nothing has stepped, for all that was seen."""
+        return self.passed[0] > 0 == self.passed[1] and all(event.kind is not Kind.OPAQUE for event in self.events)
 
     @cached_property
     def happened(self) -> Hashable:
@@ -364,7 +370,7 @@ class Run:
             gate=self._gate(kind),
             stack=tuple(self.stack[:-1] if self.in_library else self.stack),
             maker=scaler.maker if scaler else (),
-            parameters=_parameters(kind, optimizer, scaler),
+            parameters=event_parts.parameters(kind, optimizer, scaler),
             repeats=self.in_batches > 0,
             region=self.region.precision,
             branches=frozenset(self.branches) if kind is Kind.BACKWARD else frozenset(),
@@ -391,9 +397,3 @@ class Run:
     def _gate(self, kind: Kind) -> Gate | None:
         of_loop = self.loop_gate if kind in STEPS else None
         return self.gates[-1] if self.gates else of_loop
-
-
-def _parameters(kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) -> Precision:
-    """The precision of what is stepped, or unscaled by a scaler that is torch's own and minds."""
-    minds = scaler.known and not scaler.sharded if scaler else kind is Kind.STEP
-    return optimizer.precision if optimizer is not None and minds else Precision.UNKNOWN

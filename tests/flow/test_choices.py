@@ -19,6 +19,10 @@ class Played:
     def barren(self):
         return self.happened is None
 
+    @property
+    def stepless(self):
+        return self.happened == "no step"
+
 
 class Program:
     """Asks for conditions as `ask` says, and tells what happened; every run that is made is kept."""
@@ -188,3 +192,8 @@ def test_a_decision_is_not_idle_because_a_run_ended_before_anything_happened():
     for _ in range(3):  # as when the model is learned: what is idle is remembered
         all_runs(Program(ask), limit=9, idle=idle)
     assert "wrong" in happened(Program(ask), idle=idle)
+
+
+def test_as_long_as_nothing_steps_the_latest_decisions_are_tried_first():
+    program = Program(lambda decide: [decide(key) for key in "abcd"] and ("no step" if decide("exploded") else "step"))
+    assert happened(program, limit=2) == ["no step", "step"]
