@@ -212,8 +212,9 @@ class Run:
 
     @property
     def stepless(self) -> bool:
-        """Whether something was back-propagated, and nothing has stepped, for all that was seen."""
-        return self.passed[0] > 0 == self.passed[1] and all(event.kind is not Kind.OPAQUE for event in self.events)
+        """Whether something was back-propagated, and nothing has stepped, though something in the module may."""
+        seen = self.program.takers and all(event.kind is not Kind.OPAQUE for event in self.events)
+        return bool(seen) and self.passed[0] > 0 == self.passed[1]
 
     @cached_property
     def happened(self) -> Hashable:
