@@ -140,8 +140,10 @@ def stepping_words(moment: Moment) -> dict[str, str]:
 
 def erasure_words(moment: Moment) -> dict[str, str]:
     """Whether gradients are never zeroed, or only after many steps, such as once per epoch."""
-    if moment.event.kind is Kind.ZERO_GRAD:
+    if moment.event.kind is Kind.ZERO_GRAD and moment.event.repeats:
         return {"zeroed": "zeroed only once in several steps", "since": "the last erasure"}
+    if moment.event.kind is Kind.ZERO_GRAD:  # before a loop, or behind it
+        return {"zeroed": "not zeroed between the steps of the loop", "since": "the loop began"}
     return {"zeroed": "never zeroed", "since": "the run began"}
 
 

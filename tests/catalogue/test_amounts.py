@@ -120,3 +120,24 @@ def test_a_rate_that_is_divided_hides_a_missing_division_wherever_it_is_computed
         LOOP.format(made=made).replace("args.lr / args.accum", "args.lr").replace("rate /=", "# "), "a.py"
     )
     assert error.severity == "error"
+
+
+BESIDE_A_LOOP = """\
+import torch
+
+
+def twice(model, batches, n):
+    optimizer = torch.optim.AdamW(model.parameters())
+    for _ in range(n):
+        model(batches).mean().backward()
+        optimizer.step()
+    optimizer.zero_grad()
+    for _ in range(n):
+        model(batches).mean().backward()
+        optimizer.step()
+"""
+
+
+def test_a_message_says_where_gradients_are_zeroed():
+    (found,) = findings_of(BESIDE_A_LOOP, "train.py")
+    assert "not zeroed between the steps of the loop" in found.message

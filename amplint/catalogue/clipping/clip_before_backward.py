@@ -82,7 +82,7 @@ RULE = Rule(
     find=clipped_in_a_loop,
     because=((Kind.BACKWARD, "the gradients are made here, after the clip"),),
     hides=("clip-after-step", "clip-per-micro-step"),
-    explains=("repeated-unscale",),
+    explains=("repeated-unscale", "clip-before-unscale"),
     remedy=unsafe(
         "clip between the backward and the step",
         Move(Kind.CLIP, before=(Kind.SCALER_STEP, Kind.STEP)),
