@@ -62,8 +62,8 @@ def is_wrapped_by(value: Value, classes: tuple[Value, ...]) -> bool | None:
     return known in asked
 
 
-def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
-    """The model that a wrapper is given, which now remembers it."""
+def wrap(run: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """The model that a wrapper is given, which now remembers it; what it was before is what is inside."""
     model = args[0] if args else keywords.get("module", Symbol(f"{name}()"))
     wrapper = _WRAPPERS[name]
     if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
@@ -71,6 +71,8 @@ def wrap(name: str, args: list[Value], keywords: dict[str, Value]) -> Value:
         wrapper = Wrapper.UNSHARDED if whole else wrapper if isinstance(strategy, Public) else Wrapper.NONE
     elif wrapper is Wrapper.SHARDED and isinstance(keywords, Incomplete):
         wrapper = Wrapper.NONE  # a strategy may be among the rest
+    if wrapper is Wrapper.DDP:
+        run.ranks.inner.append(model)
     half = keywords.get("mixed_precision")
     if isinstance(model, Symbol) and isinstance(half, Symbol) and half.ran in LOWER:
         model = with_changes(model, ran=half.ran)
@@ -142,6 +144,8 @@ def _wrapper(run: Run, value: Value) -> Wrapper:
     if not isinstance(value, (Symbol, Instance)):
         return Wrapper.NONE
     known = value.wrapper
+    if known is Wrapper.NONE and any(value is one for one in run.ranks.inner):
+        return Wrapper.INSIDE  # under the name that it had before it was wrapped
     holds = isinstance(value, Symbol) and "no_sync" in run.program.usage.get(value.name, ())
     return Wrapper.SOME if known is Wrapper.NONE and holds else known
 

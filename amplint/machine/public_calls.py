@@ -104,7 +104,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if name in _TRANSPARENT:
         return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
     if ranks.wraps(name):
-        return ranks.wrap(name, args, keywords)
+        return ranks.wrap(run, name, args, keywords)
     if precision.is_autocast(name):
         return precision.autocast(run, name, args, keywords)
     if name in norms.FUNCTIONS and args:

@@ -88,6 +88,7 @@ class Ranks:
 
     `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand. `forwards`: since
     the backward before; `spent`: the next forward begins anew. `all_held`: a framework has entered `no_sync` of each.
+    `inner`: what was wrapped, as it was before.
     """
 
     held: frozenset[str] = frozenset()
@@ -95,3 +96,4 @@ class Ranks:
     forwards: list[Forward] = field(default_factory=list)
     spent: bool = False
     all_held: bool = False
+    inner: list[Value] = field(default_factory=list)

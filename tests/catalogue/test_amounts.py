@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from amplint.analysis import findings_of
-from amplint.catalogue.amounts import after_a_short_first, below_the_scale, runs_ahead
+from amplint.catalogue.amounts import after_a_short_first, below_the_scale, erasure_words, runs_ahead
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import Event, Gate, Kind, Site
@@ -141,3 +141,8 @@ def twice(model, batches, n):
 def test_a_message_says_where_gradients_are_zeroed():
     (found,) = findings_of(BESIDE_A_LOOP, "train.py")
     assert "not zeroed between the steps of the loop" in found.message
+
+
+def test_a_process_shows_that_gradients_are_zeroed_now_and_then():
+    words = erasure_words(SimpleNamespace(event=Event(Kind.ZERO_GRAD, HERE)))
+    assert words == {"zeroed": "zeroed only once in several steps", "since": "the last erasure"}
