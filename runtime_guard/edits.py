@@ -23,7 +23,8 @@ import torch
 
 from runtime_guard.bytecode import Part, operand, parts
 
-_OURS = os.path.dirname(torch.__file__) + os.sep
+TORCHS = os.path.dirname(torch.__file__) + os.sep
+"""Where torch stands."""
 _HARMLESS = frozenset({"requires_grad_", "detach_", "retain_grad_"})
 _IN_PLACE = frozenset({"/=", "*="})
 _MULTIPLIED = frozenset({"INPLACE_TRUE_DIVIDE", "INPLACE_MULTIPLY"})
@@ -45,7 +46,7 @@ def changes(hook: Any, returns: bool = True) -> bool:
     function = _function(hook)
     if function is None:
         return not isinstance(hook, type(len))  # what is made in C changes nothing, as `list.append`
-    if function.__code__.co_filename.startswith(_OURS):
+    if function.__code__.co_filename.startswith(TORCHS):
         return False
     return (returns and _returns(function, _DEEP)) or _edits(function, _DEEP)
 
@@ -211,7 +212,7 @@ def _called(function: FunctionType) -> Iterator[FunctionType]:
     ]
     methods = [vars(type(one)).get(name) for one in holders for name in function.__code__.co_names]
     for one in (*closed, *known, *methods):
-        if isinstance(one, FunctionType) and not one.__code__.co_filename.startswith(_OURS) and one is not function:
+        if isinstance(one, FunctionType) and not one.__code__.co_filename.startswith(TORCHS) and one is not function:
             yield one
 
 

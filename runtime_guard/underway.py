@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn.modules._functions import BackwardHookFunction
 
-from runtime_guard.edits import changes, file_of, only_multiplies
+from runtime_guard.edits import TORCHS, changes, file_of, only_multiplies
 from runtime_guard.kept import Node
 from runtime_guard.scaled import metadata_of
 
@@ -117,7 +117,9 @@ class Underway:
         named = [thing for space in spaces.values() for thing in [*space.values()]]
         inner = [thing for one in named if isinstance(one, type) for thing in vars(one).values()]
         codes = {thing.__code__ for thing in (*named, *inner) if isinstance(thing, FunctionType)}
-        return any(map(_gives_hooks_to_nodes, codes | {frame.f_code for frame in self._frames()}))
+        codes |= {frame.f_code for frame in self._frames()}
+        hooking = (code.co_filename for code in codes if _gives_hooks_to_nodes(code))
+        return any(not (file.startswith(TORCHS) or self._knows(file)) for file in hooking)
 
 
 @cache
