@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amplint.domains import schedule_meanings
+from amplint.domains import parameter_owners, schedule_meanings
 from amplint.flow import program as ir
 from amplint.machine import gradient_values, step_methods
 from amplint.protocol.events import Kind
@@ -40,10 +40,14 @@ def _text(value: Value) -> str:
     return value
 
 
-def _optimizer(value: Value) -> Optimizer:
-    """An argument that the programs of libraries have made an optimizer by `played`."""
-    assert isinstance(value, Optimizer)
-    return value
+def _optimizer(run: Run, value: Value) -> Optimizer:
+    """An argument that stands for an optimizer; nobody judges what is done with one of a class of the program's own."""
+    known = roles.optimizer(run, value) or parameter_owners.inside(value)
+    if known is not None:
+        return known
+    made = roles.play(run, Symbol(text_of(value), Origin.OPAQUE, governed=True), "optimizer")
+    assert isinstance(made, Optimizer)
+    return made
 
 
 def _known(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -108,7 +112,7 @@ def _ask(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     another call: `ask(optimizer, again="what", by="which")`.
     """
     if keywords.get("window") != 1:
-        run.emit(Kind.ASKED, at, _optimizer(args[0]), detail={name: _said(value) for name, value in keywords.items()})
+        run.emit(Kind.ASKED, at, _optimizer(run, args[0]), detail={name: _said(value) for name, value in keywords.items()})
     if keywords.get("window", 1) != 1:
         run.model.learn_no_tail()
     return None
@@ -142,7 +146,7 @@ def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
 
 def _owes(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`owes(optimizer)`: the framework steps it when the program asks for it, and never by itself."""
-    optimizer = _optimizer(args[0])
+    optimizer = _optimizer(run, args[0])
     if run.owes is None and optimizer.algorithm is None:
         run.emit(Kind.CREATE, at, optimizer)  # nobody has seen it made
     run.owes = run.owes is not False
@@ -193,13 +197,13 @@ def _applied(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
     are"`, or `"not known"`. `window=n`: the optimizer divides by that; `begins=False`: it has others already."""
     share = known_numbers.number(run, keywords.get("window", 1)) or 1
     begins = truths.truth(run, keywords.get("begins", True))
-    return gradient_values.applied(run, args[0], _optimizer(args[1]), share, begins, at)
+    return gradient_values.applied(run, args[0], _optimizer(run, args[1]), share, begins, at)
 
 
 def _handed_before(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`handed_before(gradients, optimizer, variables)`: whether an optimizer had the same gradients before, and for
     which variables: `"never"`, `"for the same"`, `"for others"`."""
-    return gradient_values.before(run, args[0], _optimizer(args[1]), args[2])
+    return gradient_values.before(run, args[0], _optimizer(run, args[1]), args[2])
 
 
 def _first_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
