@@ -16,6 +16,7 @@ DEEPSPEED = Dialect(
     makes={"deepspeed.ops.adam.*": Role.OPTIMIZER, "deepspeed.ops.lamb.*": Role.OPTIMIZER},
     defines={"deepspeed.initialize": "initialize", "deepspeed.DeepSpeedEngine": "Engine"},
     transparent=frozenset({"deepspeed.add_config_arguments"}),
+    documents={"deepspeed.initialize": frozenset({"config", "config_params"})},
     adopts={"model_engine": "Engine"},
     shape={"Engine": ("model", frozenset({"backward", "step"}))},
     live=Live(

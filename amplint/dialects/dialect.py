@@ -128,7 +128,8 @@ class Dialect:
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss; `loss_classes`:
     classes of losses that users derive from for them, and the method that is called. `loops`: classes of which
     the framework calls methods from a loop of its own. `words`: a file without
-    any of these has no training step. `accounts`: who does what in the step, for people.
+    any of these has no training step. `documents`: functions, and their keywords that may be the path of a JSON file in
+    place of what it holds. `accounts`: who does what in the step, for people.
     """
 
     name: str
@@ -148,6 +149,7 @@ class Dialect:
     loops: Mapping[str, Loop] = field(default_factory=dict)
     seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
+    documents: Mapping[str, frozenset[str]] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
     behaviour: str = ""
     program: str = ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import cast
 
 from amplint.flow import program as ir
-from amplint.lower.names import binds, walk
+from amplint.lower.names import binds, walk, with_parts
 
 _EVENTS = frozenset("backward step unscale_ update zero_grad".split())
 
@@ -54,14 +54,7 @@ def _set(node: object) -> Iterator[str]:
 
 def _called(part: object, meant: dict[str, ir.Attr]) -> object:
     """A node, or a tuple of such, in which the methods are called by their objects; itself where there is none."""
-    if isinstance(part, tuple):
-        made = tuple(_called(one, meant) for one in part)
-        return made if any(new is not old for new, old in zip(made, part, strict=True)) else part
-    if not isinstance(part, ir.Node | ir.Param):
-        return part
-    changed = {
-        one.name: new for one in fields(part) if (new := _called(old := getattr(part, one.name), meant)) is not old
-    }
-    if isinstance(part, ir.Call) and isinstance(part.func, ir.Name) and part.func.name in meant:
-        changed["func"] = replace(meant[part.func.name], at=part.func.at)
-    return replace(part, **changed) if changed else part  # type: ignore[arg-type]  # the fields of a node
+    made = with_parts(part, lambda one: _called(one, meant))
+    if isinstance(made, ir.Call) and isinstance(made.func, ir.Name) and made.func.name in meant:
+        return replace(made, func=replace(meant[made.func.name], at=made.func.at))
+    return made

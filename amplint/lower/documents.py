@@ -1,27 +1,27 @@
 """JSON files that a module reads by a path that it spells out, as if what they hold were written there.
 
-`json.load(open("ds.json"))` is the dict that the file holds, and so is the path that DeepSpeed is handed in place of
+`json.load(open("ds.json"))` is the dict that the file holds, and so is the path that a framework is handed in place of
 one (`deepspeed/runtime/config.py` of 0.19: `DeepSpeedConfig` loads a path with `json.load`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import cast
 
+from amplint.dialects import DIALECTS
 from amplint.flow import program as ir
-from amplint.lower.names import walk
+from amplint.lower.names import walk, with_parts
 from amplint.lower.scopes import Scope
 from amplint.source.documents import Document, document
 
 Body = tuple[ir.Stmt, ...]
-Part = TypeVar("Part", bound=ir.Node | ir.Param)
 Opened = Mapping[str, ir.Expr]
 """The names of open files, with what each was opened by."""
 
 _SUFFIX = ".json"
-_TAKES = {"deepspeed.initialize": frozenset({"config", "config_params"})}
+_TAKES = {name: keywords for dialect in DIALECTS for name, keywords in dialect.documents.items()}
 
 
 def with_documents(path: str, body: Body) -> Body:
@@ -40,32 +40,19 @@ class _Reader:
 
     def body(self, body: Body, scope: Scope) -> Body:
         """The statements with each expression that reads a document replaced by that."""
-        return tuple(self._node(statement, scope, {}) for statement in body)
+        return cast("Body", self._node(body, scope, {}))
 
-    def _part(self, part: object, scope: Scope, opened: Opened) -> object:
-        """What a field of a node holds: a node, several of them, or something else."""
-        if isinstance(part, tuple):
-            parts = tuple(self._part(one, scope, opened) for one in part)
-            return part if all(new is old for new, old in zip(parts, part, strict=True)) else parts
-        return self._node(part, scope, opened) if isinstance(part, (ir.Node, ir.Param)) else part
-
-    def _node(self, node: Part, scope: Scope, opened: Opened) -> Part:
+    def _node(self, node: object, scope: Scope, opened: Opened) -> object:
+        """A node, or several, or something else, with the documents in place."""
         if isinstance(node, ir.Function):
             scope = scope.inside(node.body, (param.name for param in node.params))
-        if (
-            isinstance(node, ir.With)
-            and isinstance(node.target, ir.Name)
-            and (file := _opens(node.context)) is not None
-        ):
-            opened = {**opened, node.target.name: file}
+        if isinstance(node, ir.With) and isinstance(node.target, ir.Name):
+            file = _opens(node.context)
+            opened = opened if file is None else {**opened, node.target.name: file}
         if isinstance(node, ir.Call) and (read := self._read(node, scope, opened)) is not None:
-            return read  # type: ignore[return-value]
-        values = {field.name: getattr(node, field.name) for field in fields(node) if field.name != "at"}
-        parts = {name: self._part(value, scope, opened) for name, value in values.items()}
-        changed = {name: value for name, value in parts.items() if value is not values[name]}
-        if isinstance(node, ir.Call):
-            changed |= self._handed(node, scope)
-        return replace(node, **changed) if changed else node  # type: ignore[arg-type]
+            return read
+        made = with_parts(node, lambda one: self._node(one, scope, opened))
+        return self._handed(made, scope) if isinstance(made, ir.Call) else made
 
     def _read(self, call: ir.Call, scope: Scope, opened: Opened) -> ir.Expr | None:
         """What a call of `json.load` or `json.loads` returns, None for another call."""
@@ -76,13 +63,13 @@ class _Reader:
         file = opened.get(given.name) if isinstance(given, ir.Name) else _opens(given)
         return self._document(file, scope) if file is not None else None
 
-    def _handed(self, call: ir.Call, scope: Scope) -> dict[str, object]:
-        """The keywords of a call that is handed the path of a configuration, with the document in its place."""
+    def _handed(self, call: ir.Call, scope: Scope) -> ir.Call:
+        """A call, with the document in the place of the path of a configuration that it is handed."""
         names = _TAKES.get(scope.qualified(call.func) or "", frozenset())
         known = {name: self._document(value, scope) for name, value in call.keywords if name in names}
         if not any(known.values()):
-            return {}
-        return {"keywords": tuple((name, known.get(name) or value) for name, value in call.keywords)}
+            return call
+        return replace(call, keywords=tuple((name, known.get(name) or value) for name, value in call.keywords))
 
     def _document(self, written: ir.Expr, scope: Scope) -> ir.Expr | None:
         text = scope.value(written)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
+from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -19,13 +19,8 @@ def optimizers(body: Iterable[ir.Stmt]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last(node.target):
             root, dot, rest = dotted(node.value.func).partition(".")
-            module, _, kind = f"{imported.get(root, root)}{dot}{rest}".rpartition(".")
-            if f"{module}.{kind}" in _CLASSES or (f"{module}.*" in _CLASSES and kind[:1].isupper()):
+            if role_of(f"{imported.get(root, root)}{dot}{rest}") is Role.OPTIMIZER:
                 yield last(node.target)
-
-
-_CLASSES = {name for dialect in DIALECTS for name, role in dialect.makes.items() if role is Role.OPTIMIZER}
-"""The public classes of optimizers; `module.*` stands for all of a module."""
 
 
 _SCHEDULER = within(words.SCHEDULER, "lr")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import BY_HAND, HORIZONS
@@ -35,6 +35,18 @@ def children(node: object) -> list[object]:
         elif value is not None:
             found.append(value)
     return found
+
+
+def with_parts(part: object, change: Callable[[object], object]) -> object:
+    """A node, or a tuple of such, with what a change makes of each of its parts; itself where none becomes another."""
+    if isinstance(part, tuple):
+        made = tuple(change(one) for one in part)
+        return made if any(new is not old for new, old in zip(made, part, strict=True)) else part
+    if not isinstance(part, _NODES):
+        return part
+    held = ((field.name, getattr(part, field.name)) for field in fields(part))
+    changed = {name: new for name, old in held if (new := change(old)) is not old}
+    return replace(part, **changed) if changed else part  # type: ignore[arg-type]  # the fields of a node
 
 
 def _gather(values: tuple[object, ...], found: list[object]) -> None:

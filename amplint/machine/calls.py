@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import TypeGuard
 
+from amplint.dialects.constructors import role_of
 from amplint.dialects.unseen import only_reads
 from amplint.domains import norms, precision, provenance, ranks, retained_losses
 from amplint.flow import program as ir
@@ -268,7 +269,7 @@ def _annotate(run: Run, function: Function, param: ir.Param, value: Value) -> No
     if param.annotation is None or (value is not None and not isinstance(value, Symbol)):
         return
     if id(param) not in run.annotations:
-        roles = [public_calls.role_of(name) for name in public_names(run, function.scope, param.annotation)]
+        roles = [role_of(name) for name in public_names(run, function.scope, param.annotation)]
         run.annotations[id(param)] = next((role.value for role in reversed(roles) if role is not None), None)
     said = run.annotations[id(param)]
     if said is not None:

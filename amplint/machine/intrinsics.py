@@ -112,14 +112,11 @@ def _ask(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     another call: `ask(optimizer, again="what", by="which")`.
     """
     if keywords.get("window") != 1:
-        run.emit(Kind.ASKED, at, _optimizer(run, args[0]), detail={name: _said(value) for name, value in keywords.items()})
+        said = {name: value if isinstance(value, str) else text_of(value) for name, value in keywords.items()}
+        run.emit(Kind.ASKED, at, _optimizer(run, args[0]), detail=said)
     if keywords.get("window", 1) != 1:
         run.model.learn_no_tail()
     return None
-
-
-def _said(value: Value) -> str:
-    return value if isinstance(value, str) else text_of(value)
 
 
 def _unscale_all(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
 from amplint.domains import scheduler_units, schedules
 from amplint.flow import program as ir
@@ -113,7 +114,7 @@ def _base(klass: Class, role: Role) -> str | None:
     """The public class of a role that a class derives from, None if there is none."""
     for base in klass.bases:
         found = _base(base, role) if isinstance(base, Class) else text_of(base) if isinstance(base, Public) else None
-        if found is not None and public_calls.role_of(found) is role:
+        if found is not None and role_of(found) is role:
             return found
     return None
 

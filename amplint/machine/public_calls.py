@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain
 
 from amplint.dialects import DIALECTS, GOVERNS
 from amplint.dialects.averages import AVERAGES
+from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import CLIPS
 from amplint.dialects.unseen import gives_an_object
@@ -60,7 +60,6 @@ from amplint.state.values import (
     text_of,
 )
 
-_MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.items()}
 _EVENTS = {name: kind for dialect in DIALECTS for name, kind in dialect.calls.items()}
 _TRANSPARENT = frozenset(chain.from_iterable(dialect.transparent for dialect in DIALECTS))
 _PLAIN = tuple(chain.from_iterable(dialect.plain for dialect in DIALECTS))
@@ -74,20 +73,6 @@ _SAFE = (
     "torch.version",
     "torch.utils.data",
 )
-
-
-_OTHER_SCALER = re.compile(r"^torch\w*\.(\w+\.)*amp\.(\w+\.)*GradScaler$")
-"""The scaler of another device, which does what torch's own does: `torch.npu.amp.GradScaler`."""
-
-
-def role_of(name: str) -> Role | None:
-    """What a public constructor makes, None when no dialect says."""
-    if name in _MAKES:
-        return _MAKES[name]
-    if _OTHER_SCALER.search(name):
-        return Role.SCALER
-    module, _, last = name.rpartition(".")
-    return _MAKES.get(f"{module}.*") if last[:1].isupper() else None
 
 
 def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span, member: bool = True) -> Value:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from amplint.dialects.constructors import role_of
 from amplint.dialects.schedules import MEMBER
-from amplint.machine import public_calls
 from amplint.state import truths
 from amplint.state.contexts import Partial
 from amplint.state.run import Run
@@ -32,7 +32,7 @@ def member(run: Run, table: Value, key: Value) -> Value:
     """
     if isinstance(table, Public):
         name = f"{table.name}{MEMBER}"
-        return Public(name) if public_calls.role_of(name) is not None else None
+        return Public(name) if role_of(name) is not None else None
     if not isinstance(table, dict) or isinstance(table, Incomplete) or not 0 < len(table) <= MOST:
         return None
     if not isinstance(key, Symbol) or key.origin is not Origin.RUN:
