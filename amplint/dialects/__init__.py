@@ -16,6 +16,7 @@ from amplint.dialects.keras import KERAS
 from amplint.dialects.lightning import LIGHTNING
 from amplint.dialects.megatron import MEGATRON
 from amplint.dialects.mmengine import MMENGINE
+from amplint.dialects.python import PYTHON
 from amplint.dialects.swift import SWIFT
 from amplint.dialects.timm import TIMM
 from amplint.dialects.torch import TORCH
@@ -25,6 +26,7 @@ from amplint.dialects.unsloth import UNSLOTH
 
 DIALECTS: tuple[Dialect, ...] = (
     TORCH,
+    PYTHON,
     ACCELERATE,
     APEX,
     DEEPSPEED,

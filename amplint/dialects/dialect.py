@@ -9,6 +9,7 @@ from enum import Enum
 from amplint.dialects.account import Account
 from amplint.dialects.schedules import Schedule
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
 
 CLIPS = (
@@ -99,13 +100,24 @@ class Live:
 
 
 @dataclass(frozen=True)
+class ScalerClass:
+    """A class of gradient scalers. `device`: which it is for, None when that is an argument, empty where nobody knows;
+    `sharded`: it asks the other ranks whether to step."""
+
+    device: str | None = ""
+    sharded: bool = False
+
+
+@dataclass(frozen=True)
 class Dialect:
     """The vocabulary of one framework.
 
     `makes`: qualified names of constructors and what they make; a name that ends in `.*` stands for every class in
     that module. `calls`: functions and the event that a call of them is. `methods`: per role, method names and their
-    events. `schedules`: per constructor, what its arguments count. `losses`: functions that return a loss, averaged
-    over the batch unless `reduction` says otherwise.
+    events. `primitives`: functions and classes, and what the machine does for a call of one: a name of
+    `machine/primitives.py`. `scalers`: those of `makes` that make a scaler. `has`: modules, and all that objects of
+    their classes have, but for what is private and what registers a hook. `schedules`: per constructor, what its
+    arguments count. `losses`: functions that return a loss, averaged over the batch unless `reduction` says otherwise.
     `transparent`: wrappers that hand their first argument through (progress bars, `enumerate` has a place of its own).
     `wrappers`: what wraps a model for several processes.
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
@@ -122,6 +134,13 @@ class Dialect:
     `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
     that touch no gradient.
+    `computes`: how the names of functions begin that return what is computed from the tensors that they are given;
+    `asks`: of those that ask the machine instead; `in_place`: of those that change what they are given first, if they
+    end with `_`. `collectives`: functions that put what all ranks hold, together, into the tensor that they are handed.
+    `norms`: functions that measure a norm. `products`: how the names of layers begin that end with a matrix product.
+    `dtypes`: the precisions that they stand for; `spelled`: what `str` makes of one that has another name too.
+    `devices`: functions that ask for one, and which. `neutral`: packages and functions whose contexts leave the step
+    alone; `without_graph`: contexts in which nothing is remembered for a backward, `with_graph`: those that undo it.
     `sentences`: how an event of certain objects is written, and read. `remedies`: per rule, what to do about it where
     the framework back-propagates or steps, if that is something else than with torch alone.
     `live`: what its frames tell while it runs.
@@ -136,6 +155,9 @@ class Dialect:
     makes: Mapping[str, Role] = field(default_factory=dict)
     calls: Mapping[str, Kind] = field(default_factory=dict)
     methods: Mapping[Role, Mapping[str, Kind]] = field(default_factory=dict)
+    primitives: Mapping[str, str] = field(default_factory=dict)
+    scalers: Mapping[str, ScalerClass] = field(default_factory=dict)
+    has: Mapping[str, frozenset[str]] = field(default_factory=dict)
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     losses: frozenset[str] = frozenset()
     transparent: frozenset[str] = frozenset()
@@ -144,6 +166,18 @@ class Dialect:
     autocasts: Mapping[str, str | None] = field(default_factory=dict)
     plain: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()
+    computes: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+    in_place: tuple[str, ...] = ()
+    collectives: frozenset[str] = frozenset()
+    norms: frozenset[str] = frozenset()
+    products: tuple[str, ...] = ()
+    dtypes: Mapping[str, Precision] = field(default_factory=dict)
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    neutral: frozenset[str] = frozenset()
+    devices: Mapping[str, str] = field(default_factory=dict)
+    without_graph: tuple[str, ...] = ()
+    with_graph: tuple[str, ...] = ()
     trainers: Mapping[str, Normalization] = field(default_factory=dict)
     loss_classes: Mapping[str, str] = field(default_factory=dict)
     loops: Mapping[str, Loop] = field(default_factory=dict)

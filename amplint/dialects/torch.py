@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import Dialect, Role
+from amplint.dialects.dialect import Dialect, Role, ScalerClass
 from amplint.dialects.schedules import (
     BASES,
     DIFFUSERS_SCHEDULES,
@@ -15,17 +15,18 @@ from amplint.dialects.schedules import (
     Schedule,
 )
 from amplint.protocol.events import Kind
+from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
 
-_SCALERS = (
-    "torch.amp.GradScaler",
-    "torch.amp.grad_scaler.GradScaler",
-    "torch.GradScaler",
-    "torch.cuda.amp.GradScaler",
-    "torch.cuda.amp.grad_scaler.GradScaler",
-    "torch.cpu.amp.GradScaler",
-    "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler",
-)
+_SCALERS = {
+    "torch.amp.GradScaler": ScalerClass(None),
+    "torch.amp.grad_scaler.GradScaler": ScalerClass(None),
+    "torch.GradScaler": ScalerClass(None),
+    "torch.cuda.amp.GradScaler": ScalerClass("cuda"),
+    "torch.cuda.amp.grad_scaler.GradScaler": ScalerClass("cuda"),
+    "torch.cpu.amp.GradScaler": ScalerClass("cpu"),
+    "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler": ScalerClass(sharded=True),
+}
 _LOSSES = (
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -83,10 +84,13 @@ _SCHEDULES: dict[str, Schedule] = {
     for module in modules
     for name, schedule in schedules.items()
 }
-COLLECTIVES = frozenset({"all_reduce", "reduce"})
-"""Functions of torch.distributed that put what all ranks hold, together, into the tensor that they are handed."""
+_CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
 
-CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
+_OF_OPTIMIZERS = frozenset(
+    "OptimizerPostHook OptimizerPreHook add_param_group defaults load_state_dict param_groups profile_hook_step state "
+    "state_dict step zero_grad".split()
+)
+"""What an optimizer has besides hooks (torch 2.13, `optim/optimizer.py`)."""
 
 TORCH = Dialect(
     name="torch",
@@ -105,8 +109,8 @@ TORCH = Dialect(
         "pytorch_transformers.optimization.AdamW": Role.OPTIMIZER,
         **dict.fromkeys(_SCHEDULES, Role.SCHEDULER),
     },
-    calls={f"torch.nn.utils.{name}": Kind.CLIP for name in CLIPS}
-    | {f"torch.nn.utils.clip_grad.{name}": Kind.CLIP for name in CLIPS},
+    calls={f"torch.nn.utils.{name}": Kind.CLIP for name in _CLIPS}
+    | {f"torch.nn.utils.clip_grad.{name}": Kind.CLIP for name in _CLIPS},
     methods={
         Role.OPTIMIZER: {"step": Kind.STEP, "zero_grad": Kind.ZERO_GRAD},
         Role.SCALER: {
@@ -128,16 +132,30 @@ TORCH = Dialect(
         Kind.ZERO_GRAD: "{optimizer}.zero_grad()",
         Kind.SCHEDULER_STEP: "{scheduler}.step()",
     },
+    primitives={
+        "torch.autograd.backward": "back_propagated",
+        "torch.autograd.grad": "differentiated",
+        "torch.distributed.fsdp.MixedPrecision": "precision_of_parameters",
+        "torch.distributed.fsdp.api.MixedPrecision": "precision_of_parameters",
+        "torch.mean": "mean",
+        "torch.multiprocessing.spawn": "spawned",
+        "torch.multiprocessing.spawn.spawn": "spawned",
+        "torch.set_autocast_cpu_dtype": "default_precision_set",
+        "torch.set_autocast_dtype": "default_precision_set",
+        "torch.set_autocast_enabled": "region_switched",
+        "torch.set_autocast_gpu_dtype": "default_precision_set",
+        "torch.sum": "sum",
+        "torch.utils.data.DataLoader": "loader",
+        "torch.utils.data.DistributedSampler": "share_of_a_rank",
+        "torch.utils.data.dataloader.DataLoader": "loader",
+        "torch.utils.data.distributed.DistributedSampler": "share_of_a_rank",
+    },
+    scalers=_SCALERS,
+    has={"torch.optim": _OF_OPTIMIZERS},
     schedules=_SCHEDULES,
     losses=frozenset(f"torch.nn.functional.{name}" for name in _LOSSES),
     transparent=frozenset(
         {
-            "tqdm.tqdm",
-            "tqdm.auto.tqdm",
-            "tqdm.notebook.tqdm",
-            "tqdm.rich.tqdm",
-            "tqdm.tqdm_notebook",
-            "rich.progress.track",
             "torch.nn.DataParallel",
             "torch.nn.parallel.DataParallel",
             "torch.compile",
@@ -189,6 +207,36 @@ TORCH = Dialect(
         get_backoff_factor get_growth_interval _found_inf_per_device set_growth_interval items keys values __repr__
         share_memory register_state_dict_pre_hook param_groups to_dict""".split()
     ),
+    computes=("torch.",),
+    asks=(
+        "torch.cuda.",
+        "torch.distributed.",
+        "torch.device",
+        "torch.backends.",
+        "torch.version",
+        "torch.utils.data",
+    ),
+    in_place=("torch._foreach_", "torch."),
+    collectives=frozenset(
+        f"torch.distributed.{module}{name}" for module in ("", "distributed_c10d.") for name in ("all_reduce", "reduce")
+    ),
+    norms=frozenset(
+        """torch.norm torch.linalg.norm torch.linalg.vector_norm torch.nn.utils.get_total_norm
+        torch.nn.utils.clip_grad.get_total_norm""".split()
+    ),
+    products=("torch.nn.Linear(", "torch.nn.Conv"),
+    dtypes={
+        "torch.float16": Precision.FLOAT16,
+        "torch.half": Precision.FLOAT16,
+        "torch.bfloat16": Precision.BFLOAT16,
+        "torch.float32": Precision.OFF,
+        "torch.float": Precision.OFF,
+    },
+    spelled={"torch.half": "torch.float16", "torch.float": "torch.float32"},
+    devices={"torch.cuda.is_available": "cuda"},
+    neutral=frozenset({"torch"}),
+    without_graph=("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"),
+    with_graph=("torch.enable_grad",),
     words=frozenset(
         {".backward", ".zero_grad", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}
         | {"scaler.state_dict", "clip_grad_norm_"}

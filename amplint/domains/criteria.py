@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amplint.dialects.public import may_cast
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import BANNED, LOWER, Precision
@@ -24,12 +25,7 @@ _OF_LOGARITHMS = frozenset({"NLLLoss", "NLLLoss2d", "nll_loss", "KLDivLoss", "kl
 
 def half(run: Run, model: Symbol) -> bool:
     """Whether what a model returns that is called now is float16; layers of torch may return float32 all the same."""
-    return run.region.precision is Precision.FLOAT16 and not model.governed and not _casts_itself(model)
-
-
-def _casts_itself(model: Symbol) -> bool:
-    """Whether a model is one of torch's whose last layer is not known to be a matrix product."""
-    return model.text.startswith("torch.") and not model.text.startswith(("torch.nn.Linear(", "torch.nn.Conv"))
+    return run.region.precision is Precision.FLOAT16 and not model.governed and not may_cast(model.text)
 
 
 def called(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> None:

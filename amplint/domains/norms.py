@@ -17,10 +17,6 @@ from amplint.state.values import Gradient, Optimizer, Parameters, Stream, Value
 if TYPE_CHECKING:
     from amplint.state.run import Run
 
-FUNCTIONS = frozenset(
-    """torch.norm torch.linalg.norm torch.linalg.vector_norm torch.nn.utils.get_total_norm
-    torch.nn.utils.clip_grad.get_total_norm""".split()
-)
 _MEASURES, _DOES_MORE = within(words.GRADIENT_NORM), within(words.MORE_THAN_NORM)
 
 

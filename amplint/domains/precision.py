@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
+from amplint.dialects.public import DTYPES, NEUTRAL, SPELLED, without_graph
 from amplint.dialects.vocabulary import within
 from amplint.domains import provenance
 from amplint.flow import program as ir
@@ -28,26 +29,24 @@ if TYPE_CHECKING:
     from amplint.state.run import Run
 
 _CONTEXTS = {name: device for dialect in DIALECTS for name, device in dialect.autocasts.items()}
-_DTYPES = {
-    "torch.float16": Precision.FLOAT16,
-    "torch.half": Precision.FLOAT16,
-    "torch.bfloat16": Precision.BFLOAT16,
-    "torch.float32": Precision.OFF,
-    "torch.float": Precision.OFF,
-}
 _DEFAULTS = {"cuda": Precision.FLOAT16, "mps": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
-_NEUTRAL = re.compile(r"^(torch|contextlib|open|tempfile|warnings|tqdm|time|threading)\b|no_sync|no_grad|timer|profil")
+_FIRST, _ASIDE = re.compile(r"^\w+"), re.compile(r"no_sync|no_grad|timer|profil")
+_OF_CUDA = tuple(f"{name}()" for dialect in DIALECTS for name, device in dialect.devices.items() if device == "cuda")
 _REGIONS = within(words.REGION)
 _CASTS = within(words.CASTING)
 
 
-_WITHOUT_GRAPH = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
 _MOVES = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
 
 
 def is_neutral(text: str) -> bool:
     """Whether a context is known to leave the step alone: torch's own, `no_sync`, a timer, a profiler, a region."""
-    return bool(_NEUTRAL.search(text) or _REGIONS(text))
+    return _leaves_alone(text) or _REGIONS(text)
+
+
+def _leaves_alone(text: str) -> bool:
+    first = _FIRST.match(text)
+    return (first is not None and first[0] in NEUTRAL) or bool(_ASIDE.search(text))
 
 
 def is_autocast(name: str) -> bool:
@@ -79,7 +78,7 @@ def of_parameters(run: Run, args: list[Value], keywords: dict[str, Value], at: i
 
 def dtype_of(value: Value) -> Precision:
     """The precision that a dtype names; not known unless it is one of torch's."""
-    return _DTYPES.get(value.name, Precision.UNKNOWN) if isinstance(value, Public) else Precision.UNKNOWN
+    return DTYPES.get(value.name, Precision.UNKNOWN) if isinstance(value, Public) else Precision.UNKNOWN
 
 
 def is_dtype(value: Value) -> TypeGuard[Public]:
@@ -90,7 +89,7 @@ def is_dtype(value: Value) -> TypeGuard[Public]:
 def written(value: Value) -> str:
     """What `str` makes of one of torch's dtypes, empty for anything else."""
     name = value.name if is_dtype(value) else ""
-    return {"torch.half": "torch.float16", "torch.float": "torch.float32"}.get(name, name)
+    return SPELLED.get(name, name)
 
 
 def _region(run: Run, context: Autocast) -> Region:
@@ -109,8 +108,7 @@ def _region(run: Run, context: Autocast) -> Region:
 def without_cuda(run: Run) -> bool:
     """Whether a run is one on a machine without CUDA: there autocast warns, and does nothing, and so does a scaler for
     CUDA (torch 2.13, `amp/autocast_mode.py`, `GradScaler.__init__` in `amp/grad_scaler.py`)."""
-    found = run.decisions.get("torch.cuda.is_available()")
-    return found is not None and not found.value
+    return any(name in run.decisions and not run.decisions[name].value for name in _OF_CUDA)
 
 
 def enter(run: Run, context: Value) -> None:
@@ -122,7 +120,7 @@ def enter(run: Run, context: Value) -> None:
     if isinstance(context, (NoSync, Stack)):
         return
     text = text_of(context)
-    harmless = isinstance(context, Symbol) and not context.governed and bool(_NEUTRAL.search(text))
+    harmless = isinstance(context, Symbol) and not context.governed and _leaves_alone(text)
     if context is None or harmless:
         return
     if run.region.precision is Precision.OFF or _CASTS(text):
@@ -150,7 +148,7 @@ def decorate(run: Run, function: Function) -> None:
 
 def is_without_graph(context: Value) -> bool:
     """Whether a context lets nothing be remembered for a backward."""
-    return isinstance(context, (Public, Symbol)) and text_of(context).startswith(_WITHOUT_GRAPH)
+    return isinstance(context, (Public, Symbol)) and without_graph(text_of(context))
 
 
 def of_forward(run: Run, model: Value) -> Precision:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
-from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.public import COLLECTIVES
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -39,9 +39,6 @@ _SWITCH = "require_backward_grad_sync"
 _WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
 _TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_|!= -100|ignore_index")
 _OF_ALL = re.compile(r"(?i)world|global|all_|across|rank")
-_COLLECTS = frozenset(
-    f"torch.distributed.{module}{name}" for module in ("", "distributed_c10d.") for name in COLLECTIVES
-)
 _FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
 
 
@@ -217,7 +214,7 @@ _ALL = within(words.OF_ALL_RANKS)
 
 def collects(function: Value) -> bool:
     """Whether a function is one of torch that sums a tensor up over the ranks, in place and without a graph."""
-    return isinstance(function, Public) and function.name in _COLLECTS
+    return isinstance(function, Public) and function.name in COLLECTIVES
 
 
 def counted(run: Run, loss: Loss) -> dict[str, str]:

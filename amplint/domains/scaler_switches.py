@@ -6,6 +6,7 @@ torch's. Whoever switches a scaler off by a flag has decided it; whoever compare
 
 from __future__ import annotations
 
+from amplint.dialects.public import DTYPES
 from amplint.domains.precision import is_dtype
 from amplint.protocol.precision import Precision
 from amplint.state import truths
@@ -13,8 +14,8 @@ from amplint.state.run import Run
 from amplint.state.values import Condition, Public, Value, text_of
 
 _NAMES = {
-    Precision.BFLOAT16: frozenset({"bf16", "bfloat16", "bf16-mixed", "torch.bfloat16"}),
-    Precision.FLOAT16: frozenset({"fp16", "float16", "half", "16-mixed", "torch.float16", "torch.half"}),
+    Precision.BFLOAT16: frozenset({"bf16", "bfloat16", "bf16-mixed"}),
+    Precision.FLOAT16: frozenset({"fp16", "float16", "half", "16-mixed"}),
 }
 
 
@@ -49,7 +50,8 @@ def _never_equal(asked: Condition) -> bool:
 def _named(value: Value) -> Precision | None:
     """The precision that a text or a public name names."""
     text = value if isinstance(value, str) else value.name if isinstance(value, Public) else ""
-    return next((one for one, names in _NAMES.items() if text.lower() in names), None)
+    said = DTYPES.get(text.lower())
+    return said if said in _NAMES else next((one for one, names in _NAMES.items() if text.lower() in names), None)
 
 
 def _text(asked: Condition) -> str:

@@ -90,7 +90,7 @@ def _counted(run: Run, one: Found) -> dict[str, str]:
 def _bodies(run: Run, made: Scheduler, instance: Instance | None) -> Iterator[_Body]:
     """The functions that the rates of a schedule are computed by, those that torch calls first."""
     done: set[int] = set()
-    waiting = [_of_torch(run, one) for one in (*made.factors, *(_method(instance, name) for name in _RATES))]
+    waiting = [_called_first(run, one) for one in (*made.factors, *(_method(instance, name) for name in _RATES))]
     while waiting and len(done) < MAX_FUNCTIONS:
         called = waiting.pop()
         if called is not None and id(called.node) not in done:
@@ -115,7 +115,7 @@ class _Called:
         return self.function.node
 
 
-def _of_torch(run: Run, value: Value) -> _Called | None:
+def _called_first(run: Run, value: Value) -> _Called | None:
     """A function that torch calls with the number of steps so far, which is the first that it is not given before."""
     given: dict[str, Value] = {}
     before: tuple[Value, ...] = ()

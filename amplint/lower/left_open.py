@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.torch import TORCH
+from amplint.dialects.public import QUIET
 from amplint.dialects.unseen import only_prepares, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -19,4 +19,4 @@ def is_left_open(node: ir.Function) -> bool:
         return False
     name = node.name
     computes = only_reads(name) or only_runs(name) or only_prepares(name) or _HELD(name)
-    return not (computes or name in TORCH.quiet)
+    return not (computes or name in QUIET)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.public import COLLECTING
 from amplint.dialects.unseen import only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -375,7 +375,7 @@ def _mutated(value: ir.Expr) -> set[str]:
         return named
     if isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in _MUTATORS:
         return {last(value.func.owner)} - {""}
-    if isinstance(value, ir.Call) and last(value.func) in COLLECTIVES and value.args:
+    if isinstance(value, ir.Call) and last(value.func) in COLLECTING and value.args:
         return {last(value.args[0])} - {""}
     return set()
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from amplint.dialects import vocabulary as words
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
+from amplint.dialects.public import COLLECTING, QUIET
 from amplint.dialects.schedules import BY_HAND, UNREAD
-from amplint.dialects.torch import COLLECTIVES, TORCH
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -106,7 +106,7 @@ class Usage:
             return not is_tool(owner)
         if method == "close":
             return not _STACKED.isdisjoint(self.methods.get(owner, ()))
-        if self.may_optimize(owner) and method not in TORCH.quiet:
+        if self.may_optimize(owner) and method not in QUIET:
             return True
         if hides(method) and not is_tool(owner):
             return True
@@ -159,7 +159,7 @@ def _may_act(call: ir.Call, usage: Usage) -> bool:
 
 def _reduces(call: ir.Call) -> bool:
     """Whether a gradient is put together with those of the other ranks."""
-    return last(call.func) in COLLECTIVES and bool(call.args) and _on_gradient(call.args[0])
+    return last(call.func) in COLLECTING and bool(call.args) and _on_gradient(call.args[0])
 
 
 def _changes(node: object) -> bool:

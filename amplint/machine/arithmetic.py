@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from amplint.dialects.public import computes
 from amplint.domains import loss_arithmetic, penalties, precision, provenance, scheduler_units, units
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
@@ -284,7 +285,7 @@ def _another(value: Value, other: Value) -> Value:
     if not isinstance(value, Public) or not isinstance(other, (str, Public, *NUMBER)):
         return value
     apart = not isinstance(other, Public) or value.name.rpartition(".")[0] != other.name.rpartition(".")[0]
-    return Symbol(value.name.lstrip(".")) if apart and not value.name.startswith("torch.") else value
+    return Symbol(value.name.lstrip(".")) if apart and not computes(value.name) else value
 
 
 def _texts(node: ir.Compare, left: Value, right: Value) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return put
     if isinstance(owner, Super):
         found = in_bases(owner.klass, name)
-        return _bound(run, owner.instance, found) if found is not MISSING else _of_torch_s(owner.instance, name)
+        return _bound(run, owner.instance, found) if found is not MISSING else _of_a_base(owner.instance, name)
     if isinstance(owner, Class):
         found = in_class(owner, name)
         return found if found is not MISSING else Symbol(f"{owner.node.name}.{name}")
@@ -84,7 +84,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
     return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
 
 
-def _of_torch_s(instance: Value, name: str) -> Value:
+def _of_a_base(instance: Value, name: str) -> Value:
     """A method of the class of torch's, or of a class that is not seen, from which an object's class derives."""
     scheduler = instance.inherits if isinstance(instance, Instance) else None
     if scheduler is None:
@@ -142,17 +142,10 @@ def write(run: Run, owner: Value, name: str, value: Value) -> None:
 
 def lacks(run: Run, value: Value, name: Value) -> bool:
     """Whether an optimizer of torch's own class is asked for what it does not have, and nobody has put there."""
-    if not isinstance(value, Optimizer) or not value.of_torch or value.governed or not isinstance(name, str):
+    if not isinstance(value, Optimizer) or not value.has or value.governed or not isinstance(name, str):
         return False
-    has = name in _OF_OPTIMIZERS or name.startswith(("_", "register_"))
+    has = name in value.has or name.startswith(("_", "register_"))
     return not has and text_of(value) not in run.remade and places.held(run, value, name) is None
-
-
-_OF_OPTIMIZERS = frozenset(
-    "OptimizerPostHook OptimizerPreHook add_param_group defaults load_state_dict param_groups profile_hook_step state "
-    "state_dict step zero_grad".split()
-)
-"""What an optimizer of torch's has besides hooks (torch 2.13, `optim/optimizer.py`)."""
 
 
 SETTERS = frozenset({"deleter", "setter"})

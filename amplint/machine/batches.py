@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from amplint.domains import provenance, units
 from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
@@ -27,7 +25,7 @@ _DROPS = 8
 _OF_ELEMENTS = frozenset({"batches", "divided", "multiplied", "window"})
 
 
-def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """A loader; how many samples it puts into a batch, and of what, is kept."""
     size = args[1] if len(args) > 1 else keywords.get("batch_size")
     if isinstance(size, (Symbol, int)) and size not in (None, 0, 1):
@@ -45,17 +43,17 @@ def _loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
             else set()
         )
         run.loaded[data] = run.loaded.get(data, frozenset(known)) & known
-    text = f"torch.utils.data.DataLoader({', '.join(text_of(value) for value in given)[:60]})"
+    text = f"loader({', '.join(text_of(value) for value in given)[:60]})"
     unending = any(endless.has_no_end(run, value) for value in drawn)
     tags = _LOADED | ({"streamed"} if any(endless.is_streamed(run, value) for value in drawn) else set())
     tags |= {OF_A_RANK} if shared else set()
     return Symbol(text, tags=tags, reach=provenance.of(given), endless=unending)
 
 
-def _sampler(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def share_of_a_rank(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """What hands each rank its share of a data set: `torch/utils/data/distributed.py` of torch 2.13."""
     data = args[0] if args else keywords.get("dataset")
-    return Symbol(f"torch.utils.data.DistributedSampler({text_of(data)})", tags=frozenset({OF_A_RANK}))
+    return Symbol(f"share({text_of(data)})", tags=frozenset({OF_A_RANK}))
 
 
 def _has_rest(args: list[Value], keywords: Keywords) -> bool:
@@ -63,19 +61,19 @@ def _has_rest(args: list[Value], keywords: Keywords) -> bool:
     return len(args) <= _DROPS and keywords.get("drop_last", False) is False
 
 
-def _counted_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def counted_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`trange(n)`: a range with a progress bar."""
     return builtins.call(run, "range", args, {}, at)
 
 
-def _cycle(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def cycled(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`cycle(range(N))`: its elements again and again, as many as the model has batches."""
     inner = run.stream_of(args[0] if args else None)
     length = inner.length if inner.length is not None else builtins.length_of(run, inner)
     return Stream(lambda index: inner.item(index % max(length, 1)), batches=True, endless=True)
 
 
-def _islice(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def first_elements(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`islice(loader, n)`: as many elements as it says, where that counts batches or is the length of a window."""
     inner = run.stream_of(args[0] if args else None)
     stop = args[min(len(args), 3) - 1] if len(args) > 1 else None
@@ -86,34 +84,19 @@ def _islice(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     return Stream(inner.item, length, bound if window else None, batches=not window, endless=once)
 
 
-def _chained(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def chained(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`chain.from_iterable(loaders)`: what one of them hands out, as often as there are any."""
     outer = run.stream_of(args[0] if args else None)
     inner = run.stream_of(outer.item(0))
     return Stream(inner.item, batches=inner.batches, endless=outer.endless or inner.endless)
 
 
-def _from(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def counted_up(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`count(n)`: whole numbers without an end."""
     first = args[0] if args and isinstance(args[0], int) else 0
     return Stream(lambda index: index + first, endless=True)
 
 
-def _repeat(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+def repeated(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`repeat(x)`: the same again and again, for ever unless it is said how often."""
     return Stream(lambda index: args[0], endless=len(args) == 1)
-
-
-HANDS_OUT: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
-    **dict.fromkeys(("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"), _loader),
-    **dict.fromkeys(
-        ("torch.utils.data.DistributedSampler", "torch.utils.data.distributed.DistributedSampler"), _sampler
-    ),
-    **dict.fromkeys(("tqdm.trange", "tqdm.auto.trange", "tqdm.notebook.trange", "tqdm.std.trange"), _counted_out),
-    "itertools.chain.from_iterable": _chained,
-    "itertools.count": _from,
-    "itertools.cycle": _cycle,
-    "itertools.islice": _islice,
-    "itertools.repeat": _repeat,
-}
-"""Per public name what it hands out."""

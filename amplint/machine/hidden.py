@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import GOVERNS
 from amplint.dialects import vocabulary as words
-from amplint.dialects.torch import TORCH
+from amplint.dialects.public import QUIET, SEEN
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -36,7 +36,7 @@ from amplint.state.values import (
 if TYPE_CHECKING:
     from amplint.state.run import Run
 
-_SEEN = frozenset(sys.stdlib_module_names) | GOVERNS | {"torch", "object"}
+_SEEN = frozenset(sys.stdlib_module_names) | GOVERNS | SEEN | {"object"}
 _BUILTINS = frozenset(dir(builtins))
 _BESIDE = within(words.DECORATING)
 _HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
@@ -45,7 +45,7 @@ _HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
 def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
     """A method that no class of the program defines was called on a value: that of a base may do anything with what the
     object holds."""
-    if only_reads(name) or name in TORCH.quiet:
+    if only_reads(name) or name in QUIET:
         return
     places.reached(run, owner)
     if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
@@ -79,7 +79,7 @@ def called_by_name(run: Run, owner: Value, at: ir.Span) -> None:
 def parts(value: Value) -> list[Value]:
     """What a closure, a bound method or a function with some of its arguments given has to act on."""
     if isinstance(value, Bound) and isinstance(value.owner, (Optimizer, Scaler)):
-        return [] if value.name in TORCH.quiet else [value.owner]
+        return [] if value.name in QUIET else [value.owner]
     if isinstance(value, Partial):
         return [*parts(value.function), *value.args]
     return [value]

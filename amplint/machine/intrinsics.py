@@ -222,8 +222,8 @@ def _due(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return None
 
 
-def _of_torch(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`of_torch(optimizer)`: whether the user's program is seen to make it from a class of torch's."""
+def _seen_made(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`seen_made(optimizer)`: whether the user's program is seen to make it from a class that is known."""
     return isinstance(args[0], Optimizer) and args[0].algorithm is not None
 
 
@@ -374,7 +374,6 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "last_batch": _last_batch,
     "no_tail": _no_tail,
     "of_class": _of_class,
-    "of_torch": _of_torch,
     "opaque": _opaque,
     "open_scale": _open_scale,
     "optimizers": _optimizers,
@@ -385,6 +384,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "reduced": _reduced,
     "remark": _remark,
     "role": _role,
+    "seen_made": _seen_made,
     "shared": _shared,
     "shared_out": _shared_out,
     "taken_over": _taken_over,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amplint.dialects.torch import TORCH
+from amplint.dialects.public import QUIET
 from amplint.flow import program as ir
 from amplint.state import counting, known_numbers, mappings
 from amplint.state.counts import Count
@@ -104,7 +104,7 @@ def made(run: Run, owner: Value, call: ir.Expr) -> None:
 
 def called(run: Run, owner: str, method: str) -> None:
     """A method that is not seen was called: what is in its object may be changed."""
-    if not owner or not method or not run.in_batches or method in TORCH.quiet:
+    if not owner or not method or not run.in_batches or method in QUIET:
         return
     if method in _CHANGES:
         put(run, Symbol(owner), None, None)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.torch import COLLECTIVES
+from amplint.dialects.public import COLLECTING
 from amplint.dialects.vocabulary import within
 from amplint.domains import loss_scales, partial_zeroing, ranks, retained_losses, tails, tensors
 from amplint.flow import program as ir
@@ -210,7 +210,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
     elif isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "append":
         retained_losses.appended(run, scope, call.func.owner, node.at)
     elif isinstance(call, ir.Call) and call.args and isinstance(call.args[0], (ir.Name, ir.Attr)):
-        handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in COLLECTIVES else None
+        handed = evaluate(run, scope, call.args[0]) if getattr(call.func, "name", "") in COLLECTING else None
         if isinstance(handed, Loss) and ranks.collects(evaluate(run, scope, call.func)):
             assign(run, scope, call.args[0], with_changes(handed, collected=True))
     return None

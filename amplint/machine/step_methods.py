@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.torch import TORCH
+from amplint.dialects.public import QUIET
 from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
 from amplint.domains import (
@@ -89,7 +89,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if isinstance(owner, Optimizer) and libraries.may_be_kept(run, owner):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
-    if isinstance(owner, (Optimizer, Scaler)) and name not in TORCH.quiet and roles.is_remade(run, owner):
+    if isinstance(owner, (Optimizer, Scaler)) and name not in QUIET and roles.is_remade(run, owner):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{text_of(owner)}.{name}()", Origin.DATA, governed=True)
     if isinstance(owner, (Optimizer, Scheduler)) and name not in ("__init__", attributes.OVERRIDDEN):
@@ -140,7 +140,7 @@ def _optimizer(
         hooks.after_step(run, owner, at)
     elif name in hooks.OF_STEPS:
         hooks.of_step(owner, name)
-    elif name not in TORCH.quiet and not only_reads(name):
+    elif name not in QUIET and not only_reads(name):
         run.emit(Kind.OPAQUE, at, owner)
     owner.whole = owner.whole and name != "add_param_group"
     return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
@@ -200,7 +200,7 @@ def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dic
     elif name == "update":
         if (not args and not keywords) or "new_scale" in keywords or (owner.known and len(args) == 1):
             run.emit(Kind.UPDATE, at, None, owner, detail={BY_HAND: "yes"} if args or keywords else {})
-    elif name not in TORCH.quiet:
+    elif name not in QUIET:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"{owner.key}.{name}()", Origin.DATA)
 

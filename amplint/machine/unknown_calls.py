@@ -7,7 +7,7 @@ from fractions import Fraction
 from amplint.dialects import vocabulary as words
 from amplint.dialects.asked_losses import COUNTS, asks_for_mean
 from amplint.dialects.averages import UPDATES, is_average
-from amplint.dialects.torch import TORCH
+from amplint.dialects.public import QUIET, with_graph
 from amplint.dialects.unseen import gives_an_object, only_reads
 from amplint.dialects.vocabulary import ending, within
 from amplint.domains import (
@@ -81,7 +81,7 @@ def call(
 
     `quiet`: it is known to do nothing to what it is handed.
     """
-    if func.text.startswith("torch.enable_grad(") and args and isinstance(args[0], Function | Method):
+    if with_graph(func.text) and args and isinstance(args[0], Function | Method):
         return args[0]  # a closure, wrapped as optimizers do it
     if func.text == "object.__setattr__":
         return builtins.call(run, "setattr", args, keywords, at)
@@ -125,7 +125,7 @@ def _clips_numbers(run: Run, func: Symbol, args: list[Value]) -> bool:
 
 def _hidden_from_us(method: str) -> bool:
     """Whether nobody knows what a method of an optimizer does; a class belongs to a module that is called like one."""
-    return method not in TORCH.quiet and not method[:1].isupper()
+    return method not in QUIET and not method[:1].isupper()
 
 
 def _method(
@@ -219,7 +219,7 @@ def is_criterion(name: str) -> bool:
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     norms.called(run, func.name, [*args, *keywords.values()], at)
     computes = func.wrapper is Wrapper.INSIDE or not only_reads(func.name)
-    if computes and func.name not in TORCH.quiet | ranks.NO_FORWARD:
+    if computes and func.name not in QUIET | ranks.NO_FORWARD:
         ranks.handed(run, func, [*args, *keywords.values()], at)
     if func.name == "enter_context" and args:
         precision.enter(run, args[0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.gradients import writes_gradients
+from amplint.dialects.public import computes
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -59,7 +60,7 @@ def _is_no_divisor(run: Run, value: Value) -> bool:
     if isinstance(value, Symbol):
         return known_numbers.window_of(run, value) is None and _OF_RANKS(value.text)
     if isinstance(value, Public):
-        return value.name.startswith("torch.") or _OF_RANKS(value.name)
+        return computes(value.name) or _OF_RANKS(value.name)
     return value is None or isinstance(value, (str, bool))
 
 

@@ -188,7 +188,7 @@ class Loss:
 class Optimizer:
     """A torch optimizer, or what is used as one. `precision`: of its parameters; `whole`: they are all of `models`;
     `hooked`: which hooks of the user's run around its steps; `made`: where; `due`: what its step counts on; `fused`: it
-    unscales by itself; `of_torch`: of a class of torch's own."""
+    unscales by itself; `has`: all that its class has, as far as known."""
 
     key: str
     algorithm: str | None = None
@@ -200,7 +200,7 @@ class Optimizer:
     made: ir.Span | None = None
     due: dict[str, str] = field(default_factory=dict)
     fused: bool = False
-    of_torch: bool = False
+    has: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)
