@@ -31,6 +31,7 @@ class Role(Enum):
     SCHEDULER = "scheduler"
     CRITERION = "criterion"
     MODEL = "model"
+    GRADIENT = "gradient"
     CONTEXT = "context"
 
 

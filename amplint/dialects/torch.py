@@ -120,7 +120,9 @@ TORCH = Dialect(
             "update": Kind.UPDATE,
         },
         Role.SCHEDULER: {"step": Kind.SCHEDULER_STEP},
-        Role.MODEL: {"zero_grad": Kind.ZERO_GRAD, "clip_grad_norm_": Kind.CLIP},
+        Role.MODEL: {"zero_grad": Kind.ZERO_GRAD, "clip_grad_norm_": Kind.CLIP, "clip_grad_norm": Kind.CLIP},
+        Role.GRADIENT: {"norm": Kind.NORM, "div_": Kind.DIVIDE, "mul_": Kind.DIVIDE, "zero_": Kind.ZERO_GRAD}
+        | dict.fromkeys(("clamp_", "clip_"), Kind.CLIP),
     },
     sentences={
         Kind.SCALE: "{scaler}.scale({loss}).backward()",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amplint.dialects.methods import ON_LOGARITHMS
 from amplint.dialects.public import may_cast
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from amplint.state.run import Run
 
 
-_OF_LOGARITHMS = frozenset({"NLLLoss", "NLLLoss2d", "nll_loss", "KLDivLoss", "kl_div", "CTCLoss", "ctc_loss"})
-"""The criteria that are given what `log_softmax` returns: autocast runs that in float32 (`AT_FORALL_FP32` in
-`ATen/autocast_mode.h` of torch 2.13), so that a model that ends with it returns float32."""
-
-
 def half(run: Run, model: Symbol) -> bool:
     """Whether what a model returns that is called now is float16; layers of torch may return float32 all the same."""
     return run.region.precision is Precision.FLOAT16 and not model.governed and not may_cast(model.text)
@@ -31,7 +27,7 @@ def half(run: Run, model: Symbol) -> bool:
 def called(run: Run, criterion: Criterion, args: list[Value], at: ir.Span) -> None:
     """A criterion is called: an event where the region is one that it refuses, or is not the one of its inputs."""
     refused = criterion.name in BANNED and run.region.device == "cuda" and run.region.precision in LOWER
-    if refused or (criterion.name not in _OF_LOGARITHMS and _left(run, args)):
+    if refused or (criterion.name not in ON_LOGARITHMS and _left(run, args)):
         forward = Precision.UNKNOWN if refused else Precision.FLOAT16
         run.emit(Kind.CRITERION, at, forward=forward, detail={"criterion": criterion.name})
 

@@ -6,6 +6,7 @@ import builtins
 import re
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.methods import OF_SCALER
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -19,11 +20,6 @@ _SCALED = within(words.SCALED)
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\((\w*)")
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
 _PARTS = re.compile(r"[A-Za-z_]\w*")
-_TORCHS = frozenset(
-    """scale unscale_ step update get_scale _scale is_enabled state_dict load_state_dict get_growth_factor
-    set_growth_factor get_backoff_factor set_backoff_factor get_growth_interval set_growth_interval""".split()
-)
-"""What a scaler of torch's has: `torch/amp/grad_scaler.py` of torch 2.13."""
 
 
 def of(scaler: Scaler) -> Symbol:
@@ -74,7 +70,7 @@ def made_at(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> ir.Span | No
     for later."""
     used = run.program.usage.get(last_part(scaler.key), frozenset())
     asked = any({"scale", "get_scale"} <= methods for methods in run.program.usage.values())
-    if (not scaler.known and used - _TORCHS) or (asked and not roles.is_loss(value)):
+    if (not scaler.known and used - OF_SCALER) or (asked and not roles.is_loss(value)):
         return None
     there = run.site(at)
     return there.row, there.column, there.end_row, there.end_column

@@ -60,9 +60,6 @@ def sole_owner(run: Run, model: str) -> Optimizer | None:
     return found[0] if len(found) == 1 and not shared else None
 
 
-CASTS = frozenset({"half", "to", "float", "double", "bfloat16"})
-
-
 def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
     """A model is cast in place: from then on that is the precision of what its optimizer holds, if it holds all of the
     model and nothing else (torch 2.13, `nn/modules/module.py`, `to`)."""

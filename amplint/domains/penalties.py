@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.methods import DIRECTIONS
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -46,10 +47,7 @@ def divided(op: str, reach: Reach, *operands: Value) -> Reach:
 
 def without_length(name: str, reach: Reach) -> Reach:
     """What remains of a mark after a function: nothing where only the direction or the sign is left."""
-    return frozenset(pair for pair in reach if pair[0] != _MARK) if name in _DIRECTIONS else reach
-
-
-_DIRECTIONS = frozenset({"normalize", "cosine_similarity", "sign", "sgn", "signbit", "argmax", "argmin", "argsort"})
+    return frozenset(pair for pair in reach if pair[0] != _MARK) if name in DIRECTIONS else reach
 
 
 def _marks(value: Value) -> Reach:

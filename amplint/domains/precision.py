@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
+from amplint.dialects.methods import RUNS_AS_BEFORE
 from amplint.dialects.public import DTYPES, NEUTRAL, SPELLED, without_graph
 from amplint.dialects.vocabulary import within
 from amplint.domains import provenance
@@ -34,9 +35,6 @@ _FIRST, _ASIDE = re.compile(r"^\w+"), re.compile(r"no_sync|no_grad|timer|profil"
 _OF_CUDA = tuple(f"{name}()" for dialect in DIALECTS for name, device in dialect.devices.items() if device == "cuda")
 _REGIONS = within(words.REGION)
 _CASTS = within(words.CASTING)
-
-
-_MOVES = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
 
 
 def is_neutral(text: str) -> bool:
@@ -182,7 +180,7 @@ def _of_instance(run: Run, model: Instance) -> Precision:
 
 def of_call(run: Run, function: Symbol) -> Precision:
     """Under which precision code ran that is not followed; of a model that is moved, what it runs in by itself."""
-    if function.name in _MOVES:
+    if function.name in RUNS_AS_BEFORE:
         return function.ran
     return run.region.precision if run.region.precision in LOWER else Precision.UNKNOWN
 

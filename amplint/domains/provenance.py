@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from amplint.dialects.methods import LEAVES_GRAPH
 from amplint.protocol.events import Kind
 from amplint.state.run import Run
 from amplint.state.values import Instance, Loss, Symbol, Value, last_part, text_of
@@ -19,9 +20,6 @@ NOWHERE: Reach = frozenset()
 def themselves(models: Iterable[str]) -> Reach:
     """Some models, and nothing that they were given."""
     return frozenset((model, model) for model in models)
-
-
-_OUT = frozenset("data detach detach_ device dtype grad item numel numpy shape size tolist".split())
 
 
 def of(values: Sequence[Value]) -> Reach:
@@ -41,7 +39,7 @@ def of(values: Sequence[Value]) -> Reach:
 
 def kept(owner: Symbol, name: str) -> Reach:
     """What an attribute or method of a value reaches; nothing once its graph is left behind."""
-    return NOWHERE if name in _OUT else owner.reach
+    return NOWHERE if name in LEAVES_GRAPH else owner.reach
 
 
 def asked(run: Run, found: Reach) -> Reach:

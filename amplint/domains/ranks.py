@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
+from amplint.dialects.methods import OF_MODEL
 from amplint.dialects.public import COLLECTIVES
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -27,11 +28,7 @@ if TYPE_CHECKING:
     from amplint.state.run import Run
 
 _WRAPPERS = {name: wrapper for dialect in DIALECTS for name, wrapper in dialect.wrappers.items()}
-_OF_MODEL = frozenset(
-    """forward no_sync parameters named_parameters train eval to cuda cpu requires_grad_ zero_grad clip_grad_norm_
-    require_backward_grad_sync""".split()
-)
-NO_FORWARD = _OF_MODEL - {"forward"}
+NO_FORWARD = OF_MODEL - {"forward"}
 _COMPUTES = within(words.LOSS, "logits forward train_step training_step encode encoder decode decoder embed predict")
 """Methods, besides the call itself, that run a model for its loss."""
 
@@ -91,7 +88,7 @@ def attribute(owner: Symbol | Instance, name: str) -> Value:
         inside = Wrapper.INSIDE if owner.wrapper in (Wrapper.DDP, Wrapper.INSIDE) else Wrapper.NONE
         return _as(owner if isinstance(owner, Instance) else with_changes(owner, text=f"{owner.text}.module"), inside)
     if isinstance(owner, Symbol):
-        kept = name in _OF_MODEL or (owner.wrapper is Wrapper.INSIDE and _COMPUTES(name))
+        kept = name in OF_MODEL or (owner.wrapper is Wrapper.INSIDE and _COMPUTES(name))
         return with_changes(owner, text=f"{text_of(owner)}.{name}", offset=0) if kept else None
     return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in NO_FORWARD else None
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from amplint.dialects.methods import ARRANGING, ELEMENTWISE, FUNCTIONS, OF_ANY
 from amplint.domains import precision
 from amplint.protocol.values import with_changes
 from amplint.state.counting import OF_SCALE, tags_of
 from amplint.state.run import Run
 from amplint.state.values import Loss, Origin, Symbol, Value
 
-_OF_ANY = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})
-_ARRANGING = frozenset("gather view reshape flatten unsqueeze contiguous permute transpose double bfloat16".split())
-_ELEMENTWISE = _ARRANGING | frozenset(
-    "pow square abs exp log log1p sqrt clamp clamp_min clamp_max sigmoid tanh relu neg sub".split()
-)
-_FUNCTIONS = _ELEMENTWISE | frozenset("add softmax log_softmax logsigmoid softplus logsumexp".split())
-METHODS = _OF_ANY | _ELEMENTWISE
+METHODS = OF_ANY | ELEMENTWISE
 
 ELEMENTS = frozenset({"elements"})
 """Of what a criterion returns that does not reduce: the losses of the elements, however they are arranged."""
@@ -33,11 +28,11 @@ def call(run: Run, symbol: Symbol, method: str, args: list[Value], keywords: dic
 
     What a model returned remains that, whatever is computed of its elements, and however they are arranged.
     """
-    if method in _OF_ANY and (symbol.origin is Origin.DATA or symbol.forward):
+    if method in OF_ANY and (symbol.origin is Origin.DATA or symbol.forward):
         return symbol if method == "sum" and partly(args, keywords) else _reduced(run, symbol, method)
-    if method in _ARRANGING and symbol.tags & ELEMENTS:
+    if method in ARRANGING and symbol.tags & ELEMENTS:
         return symbol
-    if method in _ELEMENTWISE and symbol.forward:
+    if method in ELEMENTWISE and symbol.forward:
         return with_changes(symbol, text=f"{symbol.text}.{method}(...)")
     return None
 
@@ -45,7 +40,7 @@ def call(run: Run, symbol: Symbol, method: str, args: list[Value], keywords: dic
 def computed(made: Symbol, function: str, values: list[Value]) -> Symbol:
     """What a function of torch returns: computed of the elements of what a model returned, it remains that."""
     outputs = [value for value in values if isinstance(value, Symbol) and value.forward]
-    known = bool(outputs) and function in _FUNCTIONS
+    known = bool(outputs) and function in FUNCTIONS
     return with_changes(made, forward=True, ran=precision.of_operands(outputs)) if known else made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
+from amplint.dialects.methods import KEEPS_DTYPE, MOVES
 from amplint.domains import provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
 from amplint.flow import program as ir
@@ -38,8 +39,6 @@ from amplint.state.values import (
     Value,
     text_of,
 )
-
-_FRAMEWORKS = frozenset({"accelerator", "fabric"})  # names that nobody gives to anything else
 
 
 def read(run: Run, owner: Value, name: str) -> Value:
@@ -96,11 +95,6 @@ OVERRIDDEN = "super().step"
 """The step that a class of the program overrides: it happens where that of the class was called."""
 
 
-_KEEPS_DTYPE = frozenset(
-    """clone contiguous cpu cuda flatten permute reshape squeeze transpose unsqueeze view""".split()
-)
-
-
 def part_of_output(run: Run, output: Symbol, name: Value) -> Value:
     """What a model returned under a name: what was put there since, else its loss, a mean over the batch; None where
     neither is known."""
@@ -117,10 +111,9 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
         return Gradient(None)
     if (known := ranks.attribute(owner, name)) is not None:
         return known
-    governed = owner.governed or owner.name in _FRAMEWORKS
     text = f"{text_of(owner)}.{name}"
-    half, through = owner.half and name in _KEEPS_DTYPE, provenance.kept(owner, name)
-    like = (owner.forward, governed)
+    half, through = owner.half and name in KEEPS_DTYPE, provenance.kept(owner, name)
+    like = (owner.forward, owner.governed)
     tags = tensors.kept(owner, name)
     return Symbol(text, owner.origin, 0, *like, tags, ran=owner.ran, half=half, reach=through, given=owner.given)
 
@@ -183,10 +176,6 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
     if name in records.REPLACE and owner.klass.fields:
         return Bound(owner, name)
     return _set_elsewhere(run, owner, name)
-
-
-MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
-"""Methods of torch's modules that return the module itself."""
 
 
 def _moves(owner: Instance, name: str) -> bool:

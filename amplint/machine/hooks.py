@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amplint.dialects.methods import HOOKS_OF_BACKWARDS, HOOKS_OF_FORWARDS, HOOKS_OF_GRADIENTS
 from amplint.dialects.unseen import hides, only_reads
 from amplint.flow import program as ir
 from amplint.machine import hidden
@@ -18,24 +19,20 @@ from amplint.state.values import Function, Method, Optimizer, Value, last_part, 
 if TYPE_CHECKING:
     from amplint.state.run import Run
 
-OF_GRADIENTS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
-OF_FORWARDS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
-OF_BACKWARDS = frozenset({"register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"})
-OF_STEPS = frozenset({"register_step_pre_hook", "register_step_post_hook"})
-ALL = OF_GRADIENTS | OF_FORWARDS | OF_BACKWARDS
+ALL = HOOKS_OF_GRADIENTS | HOOKS_OF_FORWARDS | HOOKS_OF_BACKWARDS
 _LEAVES = frozenset("add append extend info log print put update write".split())
 
 
 def registered(run: Run, name: str, args: list[Value]) -> None:
     """A hook of a model or of a tensor: what it returns may stand in the place of a gradient or of an output."""
     hook = args[0] if args else None
-    if name in OF_GRADIENTS:
+    if name in HOOKS_OF_GRADIENTS:
         run.hooked = True
         return
     known = isinstance(hook, (Function, Method))
-    run.hooked = run.hooked or _may_change(hook, name in OF_BACKWARDS)
+    run.hooked = run.hooked or _may_change(hook, name in HOOKS_OF_BACKWARDS)
     if hidden.acts_later(hook) if known or isinstance(hook, Partial) else hides(last_part(text_of(hook))):
-        run.hooks.add("forward" if name in OF_FORWARDS else "backward")
+        run.hooks.add("forward" if name in HOOKS_OF_FORWARDS else "backward")
 
 
 def _may_change(hook: Value, of_backward: bool) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.public import QUIET
+from amplint.dialects.dialect import Role
+from amplint.dialects.methods import HOOKS_OF_STEPS, KEEPS_NUMBERS, MOVES, SAME_LOSS, SAYS
+from amplint.dialects.public import QUIET, event_of, methods_of
 from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
 from amplint.domains import (
@@ -59,22 +61,11 @@ from amplint.state.values import (
 )
 
 OF_ROLE = {
-    "optimizer": frozenset({"step", "zero_grad"}) | hooks.OF_STEPS,
-    "scaler": frozenset({"scale", "unscale_", "step", "update", "is_enabled", "get_scale"}),
-    "scheduler": frozenset({"step"}),
+    "optimizer": methods_of(Role.OPTIMIZER) | HOOKS_OF_STEPS,
+    "scaler": methods_of(Role.SCALER) | {"is_enabled", "get_scale"},
+    "scheduler": methods_of(Role.SCHEDULER),
 }
 _CLIP_FACTOR = within(words.LIMITING)
-_SAME_LOSS = frozenset(
-    """mean clone float double half bfloat16 to cuda cpu view squeeze unsqueeze reshape contiguous requires_grad_
-    type""".split()
-)
-_KEEPS_NUMBERS = frozenset({"detach_", "requires_grad_", "masked_fill_", "nan_to_num_"})
-"""Methods that leave gradients as they are, but for elements that are repaired or left out."""
-_OUT = frozenset(
-    """item detach tolist numpy dim ndimension numel nelement size element_size stride all any isnan isinf isfinite
-    isneginf isposinf eq ne lt le gt ge equal is_floating_point is_complex get_device""".split()
-)
-"""Methods that say something of a loss, without its graph."""
 
 
 def call(run: Run, func: Bound, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
@@ -94,7 +85,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return Symbol(f"{text_of(owner)}.{name}()", Origin.DATA, governed=True)
     if isinstance(owner, (Optimizer, Scheduler)) and name not in ("__init__", attributes.OVERRIDDEN):
         owner = libraries.kept(run, owner, "optimizer" if isinstance(owner, Optimizer) else "scheduler")
-    if isinstance(owner, Criterion) and name in attributes.MOVES:
+    if isinstance(owner, Criterion) and name in MOVES:
         return owner
     if isinstance(owner, Instance):
         return _instance(run, owner, name, args, keywords, at)
@@ -124,10 +115,11 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
 def _optimizer(
     run: Run, owner: Optimizer, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
-    if name == "zero_grad":
+    kind = event_of(Role.OPTIMIZER, name)
+    if kind is Kind.ZERO_GRAD:
         for one in (owner, *parameter_owners.zeroed_with(run, owner)):
             run.emit(Kind.ZERO_GRAD, at, one, detail=_discards(run))
-    elif name == "step":
+    elif kind is Kind.STEP:
         closure = args[0] if args else keywords.get("closure")
         if any(isinstance(value, (str, Scaler)) for value in (*args, *keywords.values())):
             run.emit(Kind.OPAQUE, at)  # no step of torch's: one of several optimizers is named, or a scaler handed over
@@ -138,7 +130,7 @@ def _optimizer(
         told_windows.may_divide(run, owner, [*args, *keywords.values()], at)
         run.emit(Kind.STEP, at, owner, detail=_looks(run))
         hooks.after_step(run, owner, at)
-    elif name in hooks.OF_STEPS:
+    elif name in HOOKS_OF_STEPS:
         hooks.of_step(owner, name)
     elif name not in QUIET and not only_reads(name):
         run.emit(Kind.OPAQUE, at, owner)
@@ -172,32 +164,33 @@ def _instance(
 
 
 def _scaler(run: Run, owner: Scaler, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
+    kind = event_of(Role.SCALER, name)
     if name in ("get_scale", "_scale"):
         return loss_scales.of(owner)
     if name == "is_enabled":
         return owner.enabled if not owner.of_cuda or enabled(run, owner) else False
-    if name == "scale":
+    if kind is Kind.SCALE:
         return _scale(run, owner, args[0] if args else keywords.get("outputs"), at)
     if name == "load_state_dict":
         owner.maker = ()  # its state does not begin where it was made
     handed = args[0] if args else keywords.get("optimizer")
     optimizer = roles.optimizer(run, handed) if isinstance(handed, Symbol) else parameter_owners.inside(handed)
-    if optimizer is None and name in ("step", "unscale_"):
+    if optimizer is None and kind in (Kind.SCALER_STEP, Kind.UNSCALE):
         run.emit(Kind.OPAQUE, at)  # nobody knows whose gradients
     elif not enabled(run, owner):
         run.idle.add(run.site(at))
-        if name == "step":
+        if kind is Kind.SCALER_STEP:
             hooks.before_step(run, optimizer, at)
             run.emit(Kind.STEP, at, optimizer)
             hooks.after_step(run, optimizer, at)
-    elif name == "unscale_":
+    elif kind is Kind.UNSCALE:
         run.emit(Kind.UNSCALE, at, optimizer, owner)
-    elif name == "step":
+    elif kind is Kind.SCALER_STEP:
         hooks.before_step(run, optimizer, at)
         told_windows.may_divide(run, optimizer, [], at)
         run.emit(Kind.SCALER_STEP, at, optimizer, owner, detail=_stepping(owner, args, keywords))
         hooks.after_step(run, optimizer, at)
-    elif name == "update":
+    elif kind is Kind.UPDATE:
         if (not args and not keywords) or "new_scale" in keywords or (owner.known and len(args) == 1):
             run.emit(Kind.UPDATE, at, None, owner, detail={BY_HAND: "yes"} if args or keywords else {})
     elif name not in QUIET:
@@ -242,7 +235,7 @@ def _scheduler(
     elif name == attributes.OVERRIDDEN:
         before, _ = len(run.events), _scheduler(run, owner, "step", args, keywords, at)
         run.events[before:] = [with_changes(one, site=run.stack[-1]) for one in run.events[before:]]
-    elif name == "step" and not owner.begins:
+    elif event_of(Role.SCHEDULER, name) is Kind.SCHEDULER_STEP and not owner.begins:
         said = any(value is not None for value in (*args, *keywords.values()))
         kind = Kind.SCHEDULER_TOLD if said else Kind.SCHEDULER_STEP
         scheduler_units.prepared(run, owner)
@@ -270,13 +263,13 @@ def _loss(run: Run, owner: Loss, name: str, args: list[Value], keywords: dict[st
         return arithmetic.binary(run, ir.Binary(at, op, ir.Const(at, 0), ir.Text(at, text_of(args[0]))), owner, args[0])
     if name == "scale":  # whoever has such a method: this is no plain loss any more
         return owner.times(None, "scale")
-    if name in _OUT:
+    if name in SAYS:
         return Symbol(f"loss.{name}()", Origin.DATA, tags=tensors.NUMBER_TAG)
     if name == "mean" and owner.raw:
         return with_changes(owner, weight=Fraction(1), raw=False)
     if name == "detach_":
         owner.trail.passed, owner.trail.born = False, (-1, 0)
-    return owner if name in _SAME_LOSS else with_changes(owner, weight=None)
+    return owner if name in SAME_LOSS else with_changes(owner, weight=None)
 
 
 def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
@@ -333,19 +326,20 @@ def zero_model(run: Run, model: str, at: ir.Span) -> None:
 
 def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.Span) -> Value:
     """What a method of a gradient, or a function of torch that changes gradients in place, does and gives."""
-    if name == "norm":
+    kind = event_of(Role.GRADIENT, name)
+    if kind is Kind.NORM:
         norms.measured(run, at, parameter_owners.optimizer_of(run, owner.model))
     elif name in ("detach", "float", "clone", "data"):
         return owner if name == "detach" else with_changes(owner, copied=True)
     elif owner.copied:
         return Symbol("gradient", Origin.DATA)
-    elif name in ("div_", "mul_") and args:
-        change_gradient(run, owner, "/" if name == "div_" else "*", args[0], at)
-    elif name == "zero_":
+    elif kind is Kind.DIVIDE and args:
+        change_gradient(run, owner, "*" if name.startswith("mul") else "/", args[0], at)
+    elif kind is Kind.ZERO_GRAD:
         zero_gradient(run, owner, at)
-    elif name in ("clamp_", "clip_"):
+    elif kind is Kind.CLIP:
         run.emit(Kind.CLIP, at, parameter_owners.optimizer_of(run, owner.model))
-    elif name.endswith("_") and not name.endswith("__") and name not in _KEEPS_NUMBERS:
+    elif name.endswith("_") and not name.endswith("__") and name not in KEEPS_NUMBERS:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"grad.{name}()", Origin.DATA)
 

@@ -7,7 +7,9 @@ from fractions import Fraction
 from amplint.dialects import vocabulary as words
 from amplint.dialects.asked_losses import COUNTS, asks_for_mean
 from amplint.dialects.averages import UPDATES, is_average
-from amplint.dialects.public import QUIET, with_graph
+from amplint.dialects.dialect import Role
+from amplint.dialects.methods import CASTS
+from amplint.dialects.public import QUIET, event_of, methods_of, with_graph
 from amplint.dialects.unseen import gives_an_object, only_reads
 from amplint.dialects.vocabulary import ending, within
 from amplint.domains import (
@@ -91,7 +93,7 @@ def call(
     places.called(run, owner, "" if only_reads(method) else method)
     if owner and not run.in_batches:
         told_windows.tell(run, Symbol(owner), [*args, *keywords.values()])
-    if owner and method in parameter_owners.CASTS:
+    if owner and method in CASTS:
         parameter_owners.cast(run, owner, method, [*args, *keywords.values()])
     if owner and method in _METHODS:
         found = _method(run, func, owner, method, args, keywords, at)
@@ -156,10 +158,10 @@ def _method(
         run.emit(Kind.ZERO_GRAD, at)  # an engine: it is the model too, whoever steps it
     if role is not None and method in step_methods.OF_ROLE[role]:
         return step_methods.call_named(run, roles.play(run, symbol, role), method, args, keywords, at)
-    if method == "zero_grad":
+    if event_of(Role.MODEL, method) is Kind.ZERO_GRAD:
         step_methods.zero_model(run, text_of(symbol), at)
         return Symbol("None")
-    if method in ("clip_grad_norm_", "clip_grad_norm") and not args[1:]:
+    if event_of(Role.MODEL, method) is Kind.CLIP and not args[1:]:
         detail = clip_limits.told(run, args, keywords, at)
         run.emit(Kind.CLIP, at, parameter_owners.optimizer_of(run, text_of(symbol)), detail=detail)
         return Symbol("norm", Origin.DATA)
@@ -174,9 +176,9 @@ def _maker(text: str) -> str:
     return last_part(called) if parenthesis else ""
 
 
-_METHODS = hooks.ALL | hooks.OF_STEPS | UPDATES | tensors.METHODS
-_METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "step", "step_update", "zero_grad"}
-_METHODS |= {"no_sync", "scale", "unscale_", "update", "is_enabled", "get_scale", "clip_grad_norm_", "clip_grad_norm"}
+_METHODS = hooks.ALL | UPDATES | tensors.METHODS
+_METHODS |= step_methods.OF_ROLE["scaler"] | step_methods.OF_ROLE["optimizer"] | methods_of(Role.MODEL)
+_METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "step_update", "no_sync"}
 
 
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:
