@@ -124,12 +124,14 @@ class Dialect:
     `governs`: packages that divide, scale, clip or gate on the user's behalf in ways that this dialect does not tell.
     `behaviour`: the name of a file in this folder that says what the framework does, as a small Python program that is
     never executed by Python: the static half runs it on its model, together with the user's code; `program`: its text,
-    where it is not in a file. `seeds`: methods and functions that make a training step. `defines`: qualified public
-    names and what they are called in that program. `adopts`: names that everybody gives to an object of a class of it;
-    `shape`: of a class of it, a part of such a name and the methods that show it, in a module that says the framework's
-    name somewhere; `called`: a part of the name and keywords of a call that objects of classes like it are known by.
-    `needs`: names of which a module that imports one of its packages says at least one where it is used so.
-    `settings`: what is set elsewhere in a project, and the regular expression of the line that does, for files that
+    where it is not in a file; `framework`: it takes a part of the step over, and what the user does is judged with that
+    in mind; else it is as if the user had written it. `seeds`: methods and functions that make a training step.
+    `defines`: qualified public names and what they are called in that program. `adopts`: names that everybody gives to
+    an object of a class of it; `shape`: of a class of it, a part of such a name and the methods that show it, in a
+    module that says the framework's name somewhere; `called`: a part of the name and keywords of a call that objects of
+    classes like it are known by. `needs`: names of which a module that imports one of its packages says at least one
+    where it is used so. `settings`: what is set elsewhere in a project, and the regular expression of the line that
+    does, for files that
     hold one of its `words`, if it has any; `unasked`: that of text that sets nothing for a training. `spelling`: what
     it calls its own `backward`, `clip` and `boundary`, for advice.
     `autocasts`: classes of autocast contexts and the device that they are for, None when it is an argument.
@@ -187,6 +189,7 @@ class Dialect:
     documents: Mapping[str, frozenset[str]] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
     behaviour: str = ""
+    framework: bool = True
     program: str = ""
     defines: Mapping[str, str] = field(default_factory=dict)
     adopts: Mapping[str, str] = field(default_factory=dict)

@@ -80,7 +80,7 @@ def _share(run: Run, node: ir.Expr) -> str | None:
 def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, node: ir.Binary) -> Loss:
     """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
     window = _window(run, other)
-    if run.in_library and factor != 1 and loss.trail.shared is None:
+    if run.in_framework and factor != 1 and loss.trail.shared is None:
         loss.trail.shared = _divided_before(loss, window, factor)
     if not factor or (isinstance(other, Symbol) and other.governed):
         return _by_symbol(loss, text_of(other))

@@ -77,7 +77,7 @@ def created(run: Run, made: Scheduler, at: ir.Span) -> None:
 
 def prepared(run: Run, made: Scheduler) -> None:
     """Notes that a scheduler steps, if a framework does that at times of its own, and whether once for each process."""
-    if run.in_library and "as_called" not in run.remarks:
+    if run.in_framework and "as_called" not in run.remarks:
         run.prepared.append(made.said)
         made.said |= {REPEATED: "yes"} if "repeated" in run.remarks else {}
 

@@ -350,7 +350,8 @@ class Library:
     """What a framework does to the training step, as a small program of its own.
 
     `defines`: the public names that it gives a meaning, and what they are called in its body. `adopts`: names that code
-    gives to an object of a class of it. `spelling`: of its own calls. `settings`: those that the project makes."""
+    gives to an object of a class of it. `spelling`: of its own calls. `settings`: those that the project makes.
+    `framework`: it takes a part of the step over; else it is as if the user had written it."""
 
     name: str
     body: tuple[Stmt, ...]
@@ -358,23 +359,26 @@ class Library:
     adopts: dict[str, str]
     spelling: dict[str, str]
     settings: frozenset[str] = frozenset()
+    framework: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
-    `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `packages`: all imported.
-    `losses`: what is back-propagated or scaled. `varying`: names that a loop over batches sets anew. `casts`: autocast
-    outside the step. `takers`: what may use gradients. `ranks`: of others. `links`: file and name behind a public name.
-    `quiet` functions do nothing. `freezes`: parameters; `restores`: gradients. `norms_used`: beyond a look. `half`:
-    float16 parameters get optimizers. `ignored`: masked. `parts`: models that share some. `forwards`: by place."""
+    `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `stubs`: other programs of
+    libraries; `packages`: all imported. `losses`: what is back-propagated or scaled. `varying`: names that a loop over
+    batches sets anew. `casts`: autocast outside the step. `takers`: what may use gradients. `ranks`: of others.
+    `links`: file and name behind a public name. `quiet` functions do nothing. `freezes`: parameters; `restores`:
+    gradients. `norms_used`: beyond a look. `half`: float16 parameters get optimizers. `ignored`: masked. `parts`:
+    models that share some. `forwards`: by place."""
 
     path: str
     body: tuple[Stmt, ...]
     usage: dict[str, frozenset[str]]
     called: frozenset[str] = frozenset()
     libraries: tuple[Library, ...] = ()
+    stubs: tuple[Library, ...] = ()
     takers: frozenset[Span] = frozenset({NOWHERE})
     varying: frozenset[str] = frozenset()
     losses: frozenset[str] = frozenset()

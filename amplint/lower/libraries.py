@@ -39,9 +39,13 @@ def surroundings_of(path: str, text: str, body: tuple[ir.Stmt, ...], taught: Seq
     ]
     objects |= {name for dialect in used for name, klass in dialect.adopts.items() if _calls(dialect, klass)} & names
     set_so = {dialect.name: _settings(path, text, dialect, names) for dialect in used}
-    return _together(
-        [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in used], objects
+    frameworks = [dialect for dialect in used if dialect.framework]
+    made = _together(
+        [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in frameworks],
+        objects,
     )
+    others = tuple(_library(dialect, frozenset())[0] for dialect in used if not dialect.framework)
+    return replace(made, stubs=others)
 
 
 def _calls(dialect: Dialect, klass: str) -> bool:
@@ -110,7 +114,7 @@ def _together(found: list[tuple[ir.Library, Deeds]], objects: Iterable[str]) -> 
     nodes = [node for library in libraries for statement in library.body for node in walk(statement)]
     words = {node.name for node in nodes if isinstance(node, (ir.Function, ir.Class))}
     words |= {name.rpartition(".")[2] for library in libraries for name in library.defines}
-    return Surroundings(libraries, frozenset(words), deeds, frozenset(objects))
+    return Surroundings(libraries, (), frozenset(words), deeds, frozenset(objects))
 
 
 def _packages(dialect: Dialect) -> set[str]:
@@ -130,7 +134,7 @@ def _named(body: tuple[ir.Stmt, ...]) -> set[str]:
 def _library(dialect: Dialect, settings: frozenset[str]) -> tuple[ir.Library, Deeds]:
     body, deeds = _read(dialect.behaviour, dialect.program)
     names = (dict(dialect.defines), dict(dialect.adopts), dict(dialect.spelling))
-    return ir.Library(dialect.name, body, *names, settings), deeds
+    return ir.Library(dialect.name, body, *names, settings, dialect.framework), deeds
 
 
 @cache

@@ -37,9 +37,10 @@ _DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
 @dataclass(frozen=True)
 class Surroundings:
     """The frameworks that a module uses, the names in them, what their functions do, and which `objects` of theirs are
-    called."""
+    called; `stubs`: other programs of libraries."""
 
     libraries: tuple[ir.Library, ...] = ()
+    stubs: tuple[ir.Library, ...] = ()
     words: frozenset[str] = frozenset()
     deeds: Deeds = NO_DEEDS
     objects: frozenset[str] = frozenset()
@@ -68,6 +69,7 @@ def program_of(
         usage.methods,
         frozenset(called),
         around.libraries,
+        around.stubs,
         takers=takers(every),
         varying=_varying(pruned),
         losses=usage.losses,

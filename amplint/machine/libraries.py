@@ -18,7 +18,7 @@ from amplint.state.values import Class, Function, Instance, Method, Optimizer, S
 
 def find(run: Run, qualified: str) -> Value:
     """The class or function that a public name stands for; None when no library that the module uses defines it."""
-    for library in run.program.libraries:
+    for library in (*run.program.libraries, *run.program.stubs):
         if qualified in library.defines:
             return _scope(run, library).names.get(library.defines[qualified])
     return None
@@ -27,7 +27,7 @@ def find(run: Run, qualified: str) -> Value:
 def adopt(run: Run, symbol: Symbol) -> Instance | None:
     """The object that everybody calls so, of which nothing else is known; None if there is none."""
     for library in run.program.libraries:
-        if symbol.name in library.adopts and not run.in_library:
+        if symbol.name in library.adopts and not run.in_framework:
             text = text_of(symbol)
             if text not in run.adopted:
                 klass = _scope(run, library).names[library.adopts[symbol.name]]
@@ -55,12 +55,12 @@ def unknown_arguments(klass: Class, known: dict[str, Value], prefix: str = "") -
 def kept(run: Run, value: Value, role: str) -> Value:
     """What a framework makes of an optimizer or scheduler whose making is not seen, or was not handed to it yet."""
     key = ("kept", text_of(value))
-    if key in run.objects and not run.in_library:
+    if key in run.objects and not run.in_framework:
         return run.objects[key]
     keeper = run.keepers.get(role)
     made = isinstance(value, Scheduler) or (isinstance(value, Optimizer) and value.algorithm is not None)
     left_out = isinstance(value, Scheduler) and value.optimizer is not None and value.optimizer is run.taken
-    if keeper is None or run.in_library or left_out or (isinstance(value, (Optimizer, Scheduler)) and run.handed):
+    if keeper is None or run.in_framework or left_out or (isinstance(value, (Optimizer, Scheduler)) and run.handed):
         return value
     if made and _own_backward(run):
         return value  # a training beside the framework's
@@ -89,7 +89,7 @@ def takes_back(run: Run, through: provenance.Reach, loss: Value, at: ir.Span) ->
     Its class says so by a method `backward_of_output`, which returns whether it has."""
     models = sorted(model for model, below in through if model == below)
     holders = [run.objects[key] for key in (("outputs", model) for model in models) if key in run.objects]
-    if len(holders) != 1 or run.in_library:
+    if len(holders) != 1 or run.in_framework:
         return False
     return run.invoke(run.read(holders[0], _LISTENS), [loss], {}, at) is True
 
@@ -115,7 +115,7 @@ def _own_backward(run: Run) -> bool:
 
 def may_be_kept(run: Run, value: Optimizer) -> bool:
     """Whether nobody has seen how an optimizer was made, nor whether it was among what a framework was handed."""
-    return run.handed and "optimizer" in run.keepers and not run.in_library and value.algorithm is None
+    return run.handed and "optimizer" in run.keepers and not run.in_framework and value.algorithm is None
 
 
 @contextmanager
@@ -162,7 +162,8 @@ def defines(value: Value) -> bool:
 def _scope(run: Run, library: ir.Library) -> Scope:
     """The names of a library's program, which runs once in a run."""
     if library.name not in run.library_scopes:
-        module = Module(library.name, True, {"through": library.name, **library.spelling})
+        said = {"through": library.name, **library.spelling} if library.framework else {}
+        module = Module(library.name, True, library.framework, said)
         scope = run.library_scopes[library.name] = Scope({"__name__": library.name}, module=module)
         before, run.here = run.here, module
         run.execute(scope, library.body)

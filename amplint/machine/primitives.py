@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from amplint.domains import penalties, precision, tensors, told_windows
 from amplint.flow import program as ir
-from amplint.machine import attributes, batches, builtins, step_methods
+from amplint.machine import attributes, batches, builtins
 from amplint.machine.intrinsics import INTRINSICS
 from amplint.protocol.precision import Precision
 from amplint.state import known_numbers, records, roles
@@ -46,13 +46,6 @@ def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return PLAIN if tensors.partly(args[1:], keywords) else tensors.sum_of(run, args)
 
 
-def _backward(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    handed = args[0] if args else keywords.get("tensors")
-    for value in handed if isinstance(handed, (list, tuple)) else [handed]:
-        step_methods.back_propagate(run, value if isinstance(value, Loss) else Loss(None), at)
-    return Symbol("None")
-
-
 def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if args and (
         isinstance(args[0], (Bound, Class, Function, Method, Public)) or roles.of_a_part(run, args[0]) is not None
@@ -60,14 +53,6 @@ def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
         return Partial(args[0], tuple(args[1:]), tuple(keywords.items()), not isinstance(keywords, Incomplete))
     knows = frozenset({TOLD} if told_windows.speaks_of_window(run, [*args[1:], *keywords.values()]) else ())
     return args[0] if args and not keywords and len(args) == 1 else Symbol("partial(...)", tags=knows)
-
-
-def _spawn(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`spawn(f, args=(a, b))`: a call `f(rank, a, b)` in every process, of which this is one."""
-    given = args[1] if len(args) > 1 else keywords.get("args", ())
-    if args and isinstance(given, tuple):
-        run.invoke(args[0], [Symbol("rank"), *given], {}, at)
-    return Symbol("None")
 
 
 def _defaults(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -107,7 +92,6 @@ def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:
 
 PRIMITIVES: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     **INTRINSICS,
-    "back_propagated": _backward,
     "chained": batches.chained,
     "copied": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
     "counted_out": batches.counted_out,
@@ -129,7 +113,6 @@ PRIMITIVES: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "rounded_down": lambda run, args, keywords, at: _rounded(math.floor, args),
     "rounded_up": lambda run, args, keywords, at: _rounded(math.ceil, args),
     "share_of_a_rank": batches.share_of_a_rank,
-    "spawned": _spawn,
     "stack_of_contexts": lambda run, args, keywords, at: Stack(),
     "sum": _sum,
 }

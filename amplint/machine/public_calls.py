@@ -154,7 +154,7 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     asked = keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True)
     made = Scaler(run.name("scaler"), asked, True, maker, kind.sharded, of_cuda=_of_cuda(kind, args, keywords))
     made.marks = {MISSES_FLOAT16: "yes"} if scaler_switches.misses_float16(asked) else {}
-    if not run.in_library:  # a framework makes its own once
+    if not run.in_framework:  # a framework makes its own once
         run.emit(Kind.SCALER_CREATED, at, scaler=made)
     return made
 

@@ -239,7 +239,7 @@ def _scheduler(
         said = any(value is not None for value in (*args, *keywords.values()))
         kind = Kind.SCHEDULER_TOLD if said else Kind.SCHEDULER_STEP
         scheduler_units.prepared(run, owner)
-        asked = {"asked": "yes"} if run.in_library or run.passed[1] in run.doubts else {}
+        asked = {"asked": "yes"} if run.in_framework or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
         unread = {"unread": "yes"} if "unread" in owner.said else {}
         measured = not unread and scheduler_units.of_the_batch(run, [*args, *keywords.values()])
@@ -293,7 +293,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     detail |= ignored.told(run, loss)
     detail |= {"continued": "yes"} if trail.continued else {}
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
-    detail |= {"undivided": "yes"} if run.in_library and trail.shared is None else {}
+    detail |= {"undivided": "yes"} if run.in_framework and trail.shared is None else {}
     detail |= {name: said for name, said in (("twice", trail.shared), (OFF_BY, trail.off)) if said}
     run.emit(
         Kind.BACKWARD,

@@ -268,11 +268,9 @@ class Run:
 
     def site(self, at: ir.Span) -> Site:
         """A span of the code that runs as a site; what a library does, happens where it was called."""
-        if self.here is None:
-            return Site(self.program.path, *at)
-        if self.here.library:
+        if self.in_library:
             return self.stack[-1] if self.stack else Site(self.program.path, 0)
-        return Site(self.here.path, *at)
+        return Site(self.path, *at)
 
     @property
     def path(self) -> str:
@@ -288,6 +286,11 @@ class Run:
     def in_library(self) -> bool:
         """Whether the code that runs tells what a library does."""
         return self.here is not None and self.here.library
+
+    @property
+    def in_framework(self) -> bool:
+        """Whether the code that runs tells what a framework does."""
+        return self.here is not None and self.here.framework
 
     @contextmanager
     def calling(self, module: Module | None, at: ir.Span) -> Iterator[None]:
@@ -336,8 +339,7 @@ class Run:
         """Whether a symbol is equal to a constant in this run: to one constant at most."""
         if left in self.equal:
             return self.equal[left] == right
-        answer = self.decide(f"{left} == {right}", origin)
-        if answer:
+        if answer := self.decide(f"{left} == {right}", origin):
             self.equal[left] = right
         return answer
 
@@ -355,8 +357,7 @@ class Run:
         if optimizer is not None and optimizer.governed:
             if kind not in STEPS:
                 return
-            kind = Kind.OPAQUE
-            rest = {"detail": {"steps": "yes"}}
+            kind, rest = Kind.OPAQUE, {"detail": {"steps": "yes"}}
         if kind is Kind.ZERO_GRAD and self.program.restores:
             kind = Kind.OPAQUE  # what was put aside before comes back
         if details := self._details(kind, optimizer) | (scaler.marks if scaler else {}):
@@ -396,5 +397,4 @@ class Run:
         return {**found, **optimizer.due} if optimizer is not None and kind in STEPS else found
 
     def _gate(self, kind: Kind) -> Gate | None:
-        of_loop = self.loop_gate if kind in STEPS else None
-        return self.gates[-1] if self.gates else of_loop
+        return self.gates[-1] if self.gates else self.loop_gate if kind in STEPS else None

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Module:
-    """The module that code belongs to: where it stands; for one that tells what a library does, what it spells how."""
+    """The module that code belongs to: where it stands; for one that tells what a library does, whether that is a
+    framework, and what it spells how."""
 
     path: str
     library: bool = False
+    framework: bool = False
     detail: dict[str, str] = field(default_factory=dict, compare=False, hash=False)
 
 
