@@ -196,3 +196,6 @@ HORIZONS = frozenset(
 
 DERIVED_FROM = frozenset({*TORCH_SCHEDULES, *BASES})
 """The classes of torch from which a schedule of the user's own may derive."""
+
+WAITS = "accelerate 0.16"
+"""Since when a prepared scheduler waits for the boundary of a window: `scheduler.py` of 0.15 and of 0.16, `step`."""

@@ -135,6 +135,7 @@ TORCH = Dialect(
         Kind.SCHEDULER_STEP: "{scheduler}.step()",
     },
     primitives={
+        "torch.autograd.backward": "back_propagated",
         "torch.autograd.grad": "differentiated",
         "torch.distributed.fsdp.MixedPrecision": "precision_of_parameters",
         "torch.distributed.fsdp.api.MixedPrecision": "precision_of_parameters",
@@ -152,11 +153,11 @@ TORCH = Dialect(
     behaviour="torch.behaviour",
     framework=False,
     defines={
-        "torch.autograd.backward": "backward",
         "torch.multiprocessing.spawn": "spawn",
         "torch.multiprocessing.spawn.spawn": "spawn",
+        "torch.utils.checkpoint.checkpoint": "checkpoint",
     },
-    needs=frozenset({"backward", "spawn"}),
+    needs=frozenset({"checkpoint", "spawn"}),
     scalers=_SCALERS,
     has={"torch.optim": _OF_OPTIMIZERS},
     schedules=_SCHEDULES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
-from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, Schedule
+from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, WAITS, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.domains.schedule_meanings import LENGTH, NUMBERS, OF_A_RANK
@@ -183,9 +183,6 @@ def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
 
 UNTOLD = "a total of which nobody can tell what it counts"
 """Stands for the unit of a schedule of the program's own that is over after some number."""
-
-WAITS = "accelerate 0.16"
-"""Since when a prepared scheduler waits for the boundary of a window: `scheduler.py` of 0.15 and of 0.16, `step`."""
 
 
 def bound_text(value: Value) -> str:

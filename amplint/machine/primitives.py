@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from amplint.domains import penalties, precision, tensors, told_windows
 from amplint.flow import program as ir
-from amplint.machine import attributes, batches, builtins
+from amplint.machine import attributes, batches, builtins, step_methods
 from amplint.machine.intrinsics import INTRINSICS
 from amplint.protocol.precision import Precision
 from amplint.state import known_numbers, records, roles
@@ -44,6 +44,13 @@ def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 
 def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return PLAIN if tensors.partly(args[1:], keywords) else tensors.sum_of(run, args)
+
+
+def _back_propagated(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    handed = args[0] if args else keywords.get("tensors")
+    for value in handed if isinstance(handed, (list, tuple)) else [handed]:
+        step_methods.back_propagate(run, value if isinstance(value, Loss) else Loss(None), at)
+    return Symbol("None")
 
 
 def _partial(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -92,6 +99,7 @@ def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:
 
 PRIMITIVES: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = {
     **INTRINSICS,
+    "back_propagated": _back_propagated,
     "chained": batches.chained,
     "copied": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
     "counted_out": batches.counted_out,
