@@ -66,3 +66,5 @@ HOOKS_OF_BACKWARDS = frozenset(
 )
 HOOKS_OF_STEPS = frozenset({"register_step_pre_hook", "register_step_post_hook"})
 """What registers a hook, and on what."""
+
+HOOKS = HOOKS_OF_GRADIENTS | HOOKS_OF_FORWARDS | HOOKS_OF_BACKWARDS | HOOKS_OF_STEPS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from amplint.dialects.syntax import PACKAGE
 from amplint.flow import program as ir
 from amplint.lower.names import last
 from amplint.lower.repeated_divisions import after, normalized, parts
@@ -60,5 +61,5 @@ def _is_mean(value: ir.Expr, bound: Mapping[str, ir.Expr], depth: int) -> bool:
         )
     if not isinstance(value, ir.Call) or last(value.func) != "mean" or value.keywords or value.starred:
         return False
-    of_torch = isinstance(value.func, ir.Attr) and last(value.func.owner) == "torch"
-    return len(value.args) == of_torch
+    is_function = isinstance(value.func, ir.Attr) and last(value.func.owner) == PACKAGE
+    return len(value.args) == is_function

@@ -12,7 +12,7 @@ from amplint.flow import program as ir
 from amplint.lower.names import dotted, functions, last, walk
 from amplint.lower.project import class_text, neighbours_of
 from amplint.lower.scopes import Scope
-from amplint.lower.sharded_models import is_torch_clip, may_hold, model_of, names_no_shards, sharded_clips, unasked
+from amplint.lower.sharded_models import is_known_clip, may_hold, model_of, names_no_shards, sharded_clips, unasked
 from amplint.lower.statements import Statements
 from amplint.protocol.events import Site
 from amplint.protocol.facts import SHARDED_CLIP, Fact
@@ -58,7 +58,7 @@ def asked_clips(path: str, body: Body, text_of: TextOf) -> Iterator[Fact]:
 
 def _clips(function: ir.Function, scope: Scope) -> Iterator[ir.Call]:
     """The calls of torch's clip that a function makes without asking for shards."""
-    return (call for call in unasked(function.body) if is_torch_clip(call, scope))
+    return (call for call in unasked(function.body) if is_known_clip(call, scope))
 
 
 def _clips_of(
@@ -66,7 +66,7 @@ def _clips_of(
 ) -> Iterator[ir.Call]:
     """The clips of the parameters of models: in a function, or in one of the same file that it hands them to."""
     for call in unasked(function.body):
-        if is_torch_clip(call, scope) and model_of(call.args[0]) in models:
+        if is_known_clip(call, scope) and model_of(call.args[0]) in models:
             yield call
         handed = [value for value in call.args if model_of(value) in models]
         named = {name for name, value in call.keywords if model_of(value) in models}

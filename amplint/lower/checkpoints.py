@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from amplint.dialects import GOVERNS
 from amplint.dialects import vocabulary as words
+from amplint.dialects.public import SEEN, computes
+from amplint.dialects.syntax import LEAVES_SAVING
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, children, last, walk
@@ -20,7 +22,6 @@ from amplint.protocol.facts import LOADED, SAVED, Fact
 
 _SAVES, _KEEPS = within(words.SAVING), within(words.SAVING, words.RESTORING, words.STATE)
 _OPTIMIZER, _SCALER_WORD = within(words.OPTIMIZER), within(words.SCALER)
-_LEAVES_SAVING = frozenset({"apex", "horovod", "ignite", "timm", "torch_xla"})  # to the user
 
 
 def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
@@ -46,16 +47,16 @@ def _scalers(nodes: list[object]) -> set[str]:
     """The names of torch's scalers that are made here and that may be enabled; none where a framework is at work."""
     imports = [node for node in nodes if isinstance(node, ir.Import)]
     roots = {node.qualified.lstrip(".").partition(".")[0] for node in imports}
-    if roots & (GOVERNS - _LEAVES_SAVING) or any(
+    if roots & (GOVERNS - LEAVES_SAVING) or any(
         isinstance(node, ir.Class) and node.name == "GradScaler" for node in nodes
     ):
         return set()
-    public = {node.name for node in imports if node.qualified.startswith("torch.")}
+    public = {node.name for node in imports if computes(node.qualified)}
     made = {
         name
         for node in nodes
         if isinstance(node, ir.Assign)
-        and any(isinstance(part, ir.Call) and _makes(part, public | {"torch"}) for part in walk(node.value))
+        and any(isinstance(part, ir.Call) and _makes(part, public | SEEN) for part in walk(node.value))
         for name in binds(node.target)
     }
     while more := {name for node in nodes for name in _aliases(node, made)} - made:

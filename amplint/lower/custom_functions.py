@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from amplint.dialects.syntax import AUTOCASTS, FUNCTIONS
 from amplint.flow import program as ir
 from amplint.lower.names import calls, last, walk
 from amplint.lower.scopes import Scope
 
-FUNCTION = "torch.autograd.Function"
-_FUNCTIONS = frozenset({FUNCTION, "torch.autograd.function.Function"})
-_AUTOCASTS = frozenset({"torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast"})
 _PRODUCTS = frozenset(
     """addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_transpose1d conv_transpose2d
     conv_transpose3d einsum linear matmul mm multi_dot mv prelu""".split()
@@ -39,7 +37,7 @@ def unprepared(body: tuple[ir.Stmt, ...], scope: Scope) -> frozenset[int]:
 
 def _multiplies(node: ir.Class, scope: Scope) -> bool:
     """Whether a class is such a function: it keeps tensors, and its backward multiplies with them as they are."""
-    if not any(scope.qualified(base) in _FUNCTIONS for base in node.bases):
+    if not any(scope.qualified(base) in FUNCTIONS for base in node.bases):
         return False
     methods = {child.name: child for child in node.body if isinstance(child, ir.Function)}
     back, forth = methods.get("backward"), methods.get("forward")
@@ -63,7 +61,7 @@ def _has_product(method: ir.Function) -> bool:
 
 
 def _casts(context: ir.Expr, scope: Scope) -> bool:
-    return isinstance(context, ir.Call) and scope.qualified(context.func) in _AUTOCASTS
+    return isinstance(context, ir.Call) and scope.qualified(context.func) in AUTOCASTS
 
 
 def _switches_off(node: object) -> bool:

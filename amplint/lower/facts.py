@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from amplint.dialects.syntax import CONFIGURATION, DATA_PARALLEL, FORMER_AMP, FUNCTION, SCHEDULES, SECTIONS
 from amplint.flow import program as ir
 from amplint.lower.automatic import overrides_of
-from amplint.lower.custom_functions import FUNCTION, unprepared
+from amplint.lower.custom_functions import unprepared
 from amplint.lower.halves import Half, Halves
 from amplint.lower.handed_schedules import handed_schedules
-from amplint.lower.handing import SCHEDULES
 from amplint.lower.kept import kept
 from amplint.lower.kept_in_objects import kept_in_objects
 from amplint.lower.names import children, last, walk
 from amplint.lower.overrides import Overrides
-from amplint.lower.releases import ALL, OLD, alternative, asks_for_amp, asks_for_release, attempts, newer
+from amplint.lower.releases import ALL, alternative, asks_for_amp, asks_for_release, attempts, newer
 from amplint.lower.replicas import replicas_called, replicated
 from amplint.lower.scopes import Scope, names_in
 from amplint.protocol.events import Site
@@ -48,7 +48,7 @@ def _for_several(facts: list[Fact], reader: _Reader) -> list[Fact]:
 
 
 def _is_old(fact: Fact) -> bool:
-    return fact.called.startswith(f"{OLD}.")
+    return fact.called.startswith(f"{FORMER_AMP}.")
 
 
 def _meetings(path: str, body: tuple[ir.Stmt, ...], scope: Scope) -> Iterator[Fact]:
@@ -182,7 +182,7 @@ class _Reader:
         """`with a and b` enters the second of two contexts, `a or b` the first."""
         head = node.context
         if replicas_called(node, around.scope, self.replicated):
-            yield Fact("torch.nn.DataParallel", Site(self.path, *node.at), {}, "entered", False)
+            yield Fact(DATA_PARALLEL, Site(self.path, *node.at), {}, "entered", False)
         parts = head.parts if isinstance(head, ir.Logic) and head.op != "not" else (head,)
         entered = parts[0] if isinstance(head, ir.Logic) and head.op == "or" else parts[-1]
         for part in parts:
@@ -195,11 +195,11 @@ class _Reader:
         yield from self.suite(node.body, around)
 
     def mapping(self, node: ir.Mapping, around: _Around) -> Iterator[Fact]:
-        """A configuration of DeepSpeed is a dictionary of sections: which of its parts are switched on."""
+        """A configuration is a dictionary of sections: which of its parts are switched on."""
         sections = [(key, value) for key, value in node.items if not isinstance(value, ir.Const)]
         on = {key.value: _switch(value) for key, value in sections if isinstance(key, ir.Const)}
-        if {"fp16", "bf16"} <= on.keys():
-            yield Fact("deepspeed.DeepSpeedConfig", Site(self.path, *node.at), {"fp16": on["fp16"], "bf16": on["bf16"]})
+        if {*SECTIONS} <= on.keys():
+            yield Fact(CONFIGURATION, Site(self.path, *node.at), {name: on[name] for name in SECTIONS})
         yield from self.suite(children(node), around)
 
     def call(self, node: ir.Call, around: _Around, used: str = "used") -> Iterator[Fact]:

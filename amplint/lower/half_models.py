@@ -7,18 +7,16 @@ module, makes it unknown.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.syntax import DEFAULT_DTYPE, DEVICE, FLOAT16, MODULE, OPTIMIZER
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.loaded_models import loaded_in
 from amplint.lower.names import children, functions, last, walk
 from amplint.lower.scopes import Scope
 
-_DTYPES = frozenset({"torch.float16", "torch.half"})
-_OPTIMIZER = re.compile(r"^torch\.optim\.[A-Z]\w*$")
 _BACK = frozenset({"float", "double", "bfloat16"})
 _WIDER = _BACK | {"float32", "float64"}
 _HARMLESS = frozenset(
@@ -134,11 +132,7 @@ class _Models:
 
     def _optimized(self, call: ir.Call) -> ir.Expr | None:
         """The model whose parameters, some of them and nothing else, one of torch's optimizers is made with."""
-        if (
-            call.starred
-            or "fused" in dict(call.keywords)
-            or not _OPTIMIZER.match(self.scope.qualified(call.func) or "")
-        ):
+        if call.starred or "fused" in dict(call.keywords) or not OPTIMIZER.match(self.scope.qualified(call.func) or ""):
             return None
         given = call.args[0] if call.args else dict(call.keywords).get("params")
         named = isinstance(given, ir.Call) and last(given.func) == "named_parameters"
@@ -150,7 +144,7 @@ class _Models:
             return False
         if node.func.name == "half":
             return not node.args
-        if node.func.name == "to" and any(self.scope.qualified(given) in _DTYPES for given in _given(node)):
+        if node.func.name == "to" and any(self.scope.qualified(given) in FLOAT16 for given in _given(node)):
             return True
         return self._moves(node) and self._cast(node.func.owner)
 
@@ -161,15 +155,15 @@ class _Models:
         if not isinstance(node, ir.Call):
             return False
         loaded = loaded_in(self.scope, node) == "float16"
-        made = (self.scope.qualified(node.func) or "").startswith("torch.nn.") or last(node.func) in self.own
+        made = (self.scope.qualified(node.func) or "").startswith(MODULE) or last(node.func) in self.own
         return loaded or (self.default and made and not _wider(node))
 
     def _default(self, node: object) -> bool:
         """Whether float16 is the default after a call, in which parameters are made from then on."""
         called = self.scope.qualified(node.func) if isinstance(node, ir.Call) else None
-        if not isinstance(node, ir.Call) or called != "torch.set_default_dtype":
+        if not isinstance(node, ir.Call) or called != DEFAULT_DTYPE:
             return self.default
-        return any(self.scope.qualified(given) in _DTYPES for given in _given(node))
+        return any(self.scope.qualified(given) in FLOAT16 for given in _given(node))
 
     def _moves(self, node: ir.Call) -> bool:
         """Whether a method of a model leaves the dtype of its parameters alone."""
@@ -181,7 +175,7 @@ class _Models:
         if isinstance(node, ir.Const):
             return isinstance(node.value, (str, int, bool))
         called = self.scope.qualified(node.func) if isinstance(node, ir.Call) else None
-        return called == "torch.device" or last(node).lower() in _DEVICE
+        return called == DEVICE or last(node).lower() in _DEVICE
 
     def _harmed(self, node: object, half: set[str]) -> set[str]:
         """The models to which something may happen here that changes their parameters, or what the name stands for."""

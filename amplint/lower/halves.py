@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
+from amplint.dialects.public import computes
+from amplint.dialects.syntax import AUTOCASTS, AUTOCASTS_OF_ANY, AUTOCASTS_OF_CUDA, FLOAT16, LOWERED
 from amplint.flow import program as ir
 from amplint.lower.names import children, reads
 from amplint.lower.scopes import Scope, bound_in
@@ -26,19 +28,14 @@ Env = dict[str, Half]
 Meeting = tuple[ir.Node, str, ir.Expr, Half]
 """Where a number meets a half tensor, the operation, the number."""
 
-_DTYPES = frozenset({"torch.float16", "torch.half"})
-_CASTS = "mm bmm matmul einsum addmm baddbmm linear conv1d conv2d conv3d".split()
-_LOWERED = frozenset(f"{module}.{name}" for module in ("torch", "torch.nn.functional") for name in _CASTS)
 _METHODS = frozenset({"mm", "bmm", "matmul", "addmm", "baddbmm"})
-"""`AT_FORALL_LOWER_PRECISION_FP` of ATen/autocast_mode.h in torch 2.13, as far as it is written by hand."""
+"""Those of them that are methods too."""
 _KEEPS = frozenset(
     """abs clamp clamp_ clamp_min clamp_max clone contiguous cuda detach expand flatten masked_fill masked_fill_ permute
     relu reshape sigmoid sqrt squeeze t tanh transpose unsqueeze view""".split()
 )
 _FILLS = {"masked_fill": 1, "masked_fill_": 1, "fill_": 0, "new_full": 1, "clamp": 0, "clamp_": 0, "clamp_min": 0}
 _KEYWORDS = frozenset({"value", "fill_value", "min", "max"})
-_CUDA = frozenset({"torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast"})
-_ANY = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"})
 
 
 class Halves:
@@ -83,16 +80,16 @@ class Halves:
     def _region(self, context: ir.Expr, outer: Half) -> Half:
         """How sure it is that matrix products run in float16 inside a context."""
         called = self.scope.qualified(context.func) if isinstance(context, ir.Call) else None
-        if not isinstance(context, ir.Call) or called not in _CUDA | _ANY:
+        if not isinstance(context, ir.Call) or called not in AUTOCASTS:
             plain = isinstance(context, ir.Call) and not any("autocast" in name for name in reads(context))
             return outer if plain else Half.UNKNOWN
         keywords = dict(context.keywords)
         first = context.args[0] if context.args else None
-        enabled = keywords.get("enabled", first if called in _CUDA else None)
+        enabled = keywords.get("enabled", first if called in AUTOCASTS_OF_CUDA else None)
         dtype = keywords.get("dtype", context.args[1] if len(context.args) > 1 else None)
-        device = first if called in _ANY else None
+        device = first if called in AUTOCASTS_OF_ANY else None
         device = keywords.get("device_type", device)
-        on_cuda = called in _CUDA or (isinstance(device, ir.Const) and device.value == "cuda")
+        on_cuda = called in AUTOCASTS_OF_CUDA or (isinstance(device, ir.Const) and device.value == "cuda")
         surely = self._dtype(dtype) if dtype is not None else Half(2 * on_cuda)
         if enabled is None or (isinstance(enabled, ir.Const) and enabled.value is True):
             return Half.UNKNOWN if context.starred else surely
@@ -100,9 +97,9 @@ class Halves:
 
     def _dtype(self, node: ir.Expr) -> Half:
         possible = self.scope.possible(node)
-        if possible and possible <= _DTYPES:
+        if possible and possible <= FLOAT16:
             return Half.YES
-        return Half.MAYBE if possible & _DTYPES else Half.UNKNOWN
+        return Half.MAYBE if possible & FLOAT16 else Half.UNKNOWN
 
     def half(self, node: object, env: Env, region: Half) -> Half:
         """Whether an expression is a float16 tensor."""
@@ -126,10 +123,10 @@ class Halves:
         return min((self.half(side, env, region) for side in sides), default=Half.UNKNOWN)
 
     def _function(self, called: str, node: ir.Call, env: Env, region: Half) -> Half:
-        if called in _LOWERED:
+        if called in LOWERED:
             return region
         dtype = dict(node.keywords).get("dtype")
-        if dtype is not None and called.startswith("torch."):
+        if dtype is not None and computes(called):
             return self._dtype(dtype)
         if called.rpartition(".")[2] in _KEEPS and node.args:
             return self.half(node.args[0], env, region)

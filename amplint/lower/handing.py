@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from amplint.dialects.syntax import SCHEDULES
 from amplint.flow import program as ir
 from amplint.lower.names import children, last, walk
 from amplint.lower.scopes import Scope
-
-SCHEDULES = re.compile(r"torch\.optim\.lr_scheduler\.[A-Z]|transformers\.(optimization\.)?get_\w*schedule")
-"""What makes a schedule, by its public name."""
 
 
 @dataclass

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from amplint.dialects import TRAINERS
+from amplint.dialects.syntax import ADAPTERS, ARGUMENTS, BFLOAT16, FLOAT16, LOADED_AS, LOADERS
 from amplint.flow import program as ir
 from amplint.lower.names import children, functions, walk
 from amplint.lower.scopes import Scope
@@ -18,9 +19,8 @@ from amplint.protocol.events import Site
 from amplint.protocol.facts import HALF_LOADED, Fact
 
 Body = tuple[ir.Stmt, ...]
-_DTYPES = {"torch.float16": "float16", "torch.half": "float16", "torch.bfloat16": "bfloat16"}
-_QUANTIZED = re.compile(r"quantization_config|load_in_\dbit|adapter|peft")
-_LOADERS = ("transformers.", "diffusers.")
+_HALF = dict.fromkeys(FLOAT16, "float16") | dict.fromkeys(BFLOAT16, "bfloat16")
+_HALF |= {name.rpartition(".")[2]: said for name, said in _HALF.items()}
 _HARMLESS = frozenset(
     """cuda eval train config device generation_config gradient_checkpointing_enable name_or_path num_parameters
     resize_token_embeddings save_pretrained""".split()
@@ -58,14 +58,14 @@ class _Trainers:
     def _trains(self, call: ir.Call, given: dict[str, ir.Expr]) -> bool:
         """Whether a trainer is made that has something to train on, and makes no adapter."""
         trainer = (self.scope.qualified(call.func) or "") in TRAINERS and not call.starred
-        return trainer and "train_dataset" in given and not any(_QUANTIZED.search(name) for name in given)
+        return trainer and "train_dataset" in given and not any(ADAPTERS.search(name) for name in given)
 
     def _flag(self, asked: ir.Call) -> str:
         """The mixed precision that a trainer's arguments certainly ask for; empty for none, or for both."""
         library = (self.scope.qualified(asked.func) or "").partition(".")[0]
         on = [name for name, value in asked.keywords if isinstance(value, ir.Const) and value.value is True]
         flags = [name for name in on if name in ("fp16", "bf16")]
-        return flags[0] if library in ("transformers", "trl") and not asked.starred and len(flags) == 1 else ""
+        return flags[0] if library in ARGUMENTS and not asked.starred and len(flags) == 1 else ""
 
     def _untouched(self, name: str, trainer: ir.Call) -> bool:
         """Whether nothing happens to a model, by its name, that changes its parameters or what the name stands for."""
@@ -84,14 +84,14 @@ def loaded_in(scope: Scope, made: ir.Call) -> str:
     where that is not known (`from_pretrained` in `models/modeling_utils.py` of diffusers 0.35 casts as well)."""
     public = scope.qualified(made.func) or ""
     given = dict(made.keywords)
-    if not public.startswith(_LOADERS) or not public.endswith(".from_pretrained") or made.starred:
+    if not public.startswith(LOADERS) or not public.endswith(".from_pretrained") or made.starred:
         return ""
-    value = given.get("dtype", given.get("torch_dtype"))
-    if value is None or any(_QUANTIZED.search(name) for name in given):
+    value = next((given[name] for name in LOADED_AS if name in given), None)
+    if value is None or any(ADAPTERS.search(name) for name in given):
         return ""
     value = scope.value(value)
     text = value.value if isinstance(value, ir.Const) else scope.qualified(value)
-    return _DTYPES.get(f"torch.{str(text).removeprefix('torch.')}", "")
+    return _HALF.get(str(text), "")
 
 
 def _is(node: object, name: str) -> bool:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from amplint.dialects.syntax import PLAIN_SCALERS
 from amplint.flow import program as ir
 from amplint.lower.names import reaches
 from amplint.lower.scopes import Scope
-
-_PLAIN = re.compile(r"torch\.(cuda\.)?amp\.(grad_scaler\.)?GradScaler$")
 
 
 def makes_plain(value: ir.Expr, scope: Scope) -> bool:
     """Whether a value is a new scaler of torch's, though perhaps in one case only."""
     values = (value.yes, value.no) if isinstance(value, ir.Choice) else (value,)
     made = (scope.qualified(one.func) for one in values if isinstance(one, ir.Call))
-    return any(_PLAIN.match(name) for name in made if name is not None)
+    return not PLAIN_SCALERS.isdisjoint(made)
 
 
 def reached(methods: Mapping[str, ir.Function], name: str) -> set[str]:

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import BY_HAND, HORIZONS
+from amplint.dialects.syntax import THROUGH
 from amplint.dialects.vocabulary import ending, within
 from amplint.flow import program as ir
 
@@ -105,9 +106,8 @@ def reads(node: object) -> set[str]:
 
 _THROUGH = frozenset(
     """abs bool cycle div divmod enumerate filter float getattr int islice iter len list max mean min mul next partial
-    range reversed round scale sorted step sum tuple tqdm trange vars zip backward unscale_ update track autocast
-    enter_context spawn DataLoader DataParallel DDP DistributedDataParallel FSDP FullyShardedDataParallel""".split()
-) | {BY_HAND}
+    range reversed round scale sorted step sum tuple vars zip backward unscale_ update enter_context""".split()
+) | {BY_HAND, *THROUGH}
 RATE = "lr"
 """What torch's optimizers call their rate, which may be divided by the window in place of the loss."""
 _CRITERION = ending(words.CRITERION, words.CRITERION_ITSELF, "cross_entropy", "cross_entropy_with_logits")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from amplint.dialects import LOSS_CLASSES, TRAINERS
 from amplint.dialects.dialect import Normalization
-from amplint.dialects.transformers import TRAINER_LOOP
+from amplint.dialects.syntax import OF_RELEASES, TRAINER_LOOP
 from amplint.flow import program as ir
 from amplint.lower.added_means import added_mean
 from amplint.lower.derived_classes import derived_classes
@@ -177,8 +177,8 @@ def _keywords(node: object) -> Iterable[str]:
 def _asserts_older(node: object) -> bool:
     """Whether code insists on a release of transformers, and not on one that is new enough."""
     parts = walk(node.test) if isinstance(node, ir.Assert) else []
-    library = any(isinstance(part, ir.Name) and part.name == "transformers" for part in parts)
-    library = library or any(isinstance(part, ir.Const) and part.value == "transformers" for part in parts)
+    library = any(isinstance(part, ir.Name) and part.name == OF_RELEASES for part in parts)
+    library = library or any(isinstance(part, ir.Const) and part.value == OF_RELEASES for part in parts)
     version = any("version" in _named(part).lower() for part in parts)
     newer = any(isinstance(part, ir.Compare) and part.op in (">", ">=") for part in parts)
     return library and version and not newer

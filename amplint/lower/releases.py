@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.syntax import AMP, FORMER_AMP, PACKAGE
 from amplint.dialects.vocabulary import consisting, within
 from amplint.flow import program as ir
 from amplint.lower.names import last, walk
 from amplint.lower.scopes import Scope
 
 ALL = frozenset({"*"})
-OLD, NEW = "torch.cuda.amp", "torch.amp"
 _LACKING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "TypeError"})
 """What Python raises where a release lacks a name, or an argument of it."""
 
@@ -36,7 +36,7 @@ def asks_for_amp(node: ir.Call, scope: Scope) -> bool:
         return False
     named = node.args[1].value if isinstance(node.args[1], ir.Const) else ""
     asked = f"{scope.qualified(node.args[0])}.{named if isinstance(named, str) else ''}."
-    return asked.startswith((f"{OLD}.", f"{NEW}."))
+    return asked.startswith((f"{FORMER_AMP}.", f"{AMP}."))
 
 
 def attempts(node: ir.Try, scope: Scope) -> bool:
@@ -50,7 +50,7 @@ def newer(nodes: Iterable[object], scope: Scope) -> frozenset[str]:
     beside = {id(part.func) for part in parts if isinstance(part, ir.Call) and _is_for_another_device(part)}
     named = (part for part in parts if isinstance(part, ir.Name | ir.Attr | ir.Import) and id(part) not in beside)
     found = (part.qualified if isinstance(part, ir.Import) else scope.qualified(part) for part in named)
-    return frozenset(name.rpartition(".")[2] for name in found if name is not None and name.startswith(f"{NEW}."))
+    return frozenset(name.rpartition(".")[2] for name in found if name is not None and name.startswith(f"{AMP}."))
 
 
 def _is_for_another_device(call: ir.Call) -> bool:
@@ -60,7 +60,7 @@ def _is_for_another_device(call: ir.Call) -> bool:
 
 def _tells_release(part: object, scope: Scope) -> bool:
     if isinstance(part, ir.Call) and last(part.func) == "hasattr" and part.args:
-        return (scope.qualified(part.args[0]) or "").startswith("torch")
+        return (scope.qualified(part.args[0]) or "").startswith(PACKAGE)
     name = part.name if isinstance(part, ir.Name | ir.Attr) else ""
     return (_VERSION(name) and _VERSION_ITSELF(name)) or _RELEASE(name)
 

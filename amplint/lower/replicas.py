@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from amplint.dialects.syntax import AUTOCASTS, BFLOAT16, REPLICATES
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, walk
 from amplint.lower.scopes import Scope
-
-_REPLICATES = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
-_AUTOCASTS = frozenset({"torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast"})
 
 
 def replicated(body: Iterable[ir.Stmt], scope: Scope) -> frozenset[str]:
@@ -21,7 +19,7 @@ def replicated(body: Iterable[ir.Stmt], scope: Scope) -> frozenset[str]:
     return frozenset(
         name
         for node in made
-        if isinstance(node.value, ir.Call) and scope.qualified(node.value.func) in _REPLICATES
+        if isinstance(node.value, ir.Call) and scope.qualified(node.value.func) in REPLICATES
         if not _on_one_device(node.value)
         for name in binds(node.target)
     )
@@ -40,10 +38,10 @@ def _enters(function: ir.Function) -> bool:
 def replicas_called(node: ir.With, scope: Scope, models: frozenset[str]) -> bool:
     """Whether one of the models is called in a region that may be autocast to bfloat16."""
     context = node.context
-    if not models or not isinstance(context, ir.Call) or scope.qualified(context.func) not in _AUTOCASTS:
+    if not models or not isinstance(context, ir.Call) or scope.qualified(context.func) not in AUTOCASTS:
         return False
     dtype = dict(context.keywords).get("dtype")
-    if dtype is None or "torch.bfloat16" not in scope.possible(dtype):
+    if dtype is None or BFLOAT16.isdisjoint(scope.possible(dtype)):
         return False
     called = (part for child in node.body for part in walk(child) if isinstance(part, ir.Call))
     return any(last(call.func) in models for call in called)

@@ -6,17 +6,15 @@ its optimizer's state says that it is sharded.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from amplint.dialects.syntax import CLIPS_OF_NORM, SHARDED
 from amplint.flow import program as ir
 from amplint.lower.names import dotted, functions, last, reads, speaks_of_shards, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import SHARDED_CLIP, Fact
 
-_CLASS = "torch.distributed.fsdp"
-_CLIPS = re.compile(r"torch\.nn\.utils\.(clip_grad\.)?clip_grad_norm_$")
 _GATHERS = frozenset({"full_optim_state_dict", "sharded_optim_state_dict", "optim_state_dict"})
 
 Body = tuple[ir.Stmt, ...]
@@ -42,13 +40,13 @@ def sharded_clips(path: str, body: Body, others: Iterable[Body]) -> Iterator[Fac
     scope = Scope.of_module(body)
     for _, function in functions(body):
         for call in unasked(function.body):
-            if is_torch_clip(call, scope) and model_of(call.args[0]) in handed - {""}:
+            if is_known_clip(call, scope) and model_of(call.args[0]) in handed - {""}:
                 yield Fact(SHARDED_CLIP, Site(path, *call.at))
 
 
-def is_torch_clip(call: ir.Call, scope: Scope) -> bool:
+def is_known_clip(call: ir.Call, scope: Scope) -> bool:
     """Whether a call is torch's clip of what it is given first."""
-    return bool(call.args) and _CLIPS.match(scope.qualified(call.func) or "") is not None
+    return bool(call.args) and scope.qualified(call.func) in CLIPS_OF_NORM
 
 
 def names_no_shards(body: Body) -> bool:
@@ -74,7 +72,7 @@ def _taking(body: Body) -> Iterator[tuple[str, str]]:
         for call in (node for node in walk(function) if isinstance(node, ir.Call)):
             owner = call.func.owner if isinstance(call.func, ir.Attr) and call.func.name in _GATHERS else None
             known = (scope.qualified(owner) or "") if owner is not None else ""
-            if known.startswith(_CLASS) and known.endswith("FullyShardedDataParallel") and call.args:
+            if SHARDED.match(known) and call.args:
                 yield from ((function.name, name) for name in names & {last(call.args[0])})
 
 

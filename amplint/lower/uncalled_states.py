@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.syntax import LOAD, SAVE
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.checkpoints import blocks
@@ -27,9 +28,9 @@ def uncalled_states(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
         calls = [node for node in nodes if isinstance(node, ir.Call)]
         done = {dotted(call.func) for call in calls}
         texts = {name for node in nodes if isinstance(node, ir.Text) for name in _CALLED.findall(node.text)}
-        if {"torch.save", "torch.load"}.isdisjoint(done) or texts or not _in_a_loop(nodes).isdisjoint(done):
+        if {SAVE, LOAD}.isdisjoint(done) or texts or not _in_a_loop(nodes).isdisjoint(done):
             continue
-        kind = SAVED if "torch.save" in done else LOADED
+        kind = SAVED if SAVE in done else LOADED
         for found in _held(nodes):
             yield Fact(kind, Site(path, *found.at), {"optimizer": True, "scaler": False, "uncalled": dotted(found)})
 
@@ -50,7 +51,7 @@ def _held(nodes: Iterable[object]) -> Iterator[ir.Attr]:
             values = tuple(value for _, value in node.items)
         elif isinstance(node, ir.Assign) and isinstance(node.target, ir.Item):
             values = (node.value,)
-        elif isinstance(node, ir.Call) and dotted(node.func) == "torch.save":
+        elif isinstance(node, ir.Call) and dotted(node.func) == SAVE:
             values = node.args[:1]
         attributes = (value for value in values if isinstance(value, ir.Attr) and value.name == "state_dict")
         yield from (found for found in attributes if _SCALER(last(found.owner)))

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from amplint.dialects import vocabulary as words
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average
 from amplint.dialects.gradients import writes_gradients
-from amplint.dialects.public import COLLECTING, QUIET
+from amplint.dialects.methods import HOOKS
+from amplint.dialects.public import CLIPS, COLLECTING, QUIET
 from amplint.dialects.schedules import BY_HAND, UNREAD
+from amplint.dialects.syntax import SCHEDULED
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -25,14 +27,9 @@ from amplint.lower.ranks import SWITCH, wrapped, wrapping
 _SCHEDULER, _OPTIMIZER, _SCALER = within(words.SCHEDULER, "lr"), within(words.OPTIMIZER), within(words.SCALER)
 _MODEL = within(words.MODEL)
 _SCALING = frozenset({"scale", "unscale_"})
-_CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_"})
-_HOOKS = frozenset({"register_hook", "register_comm_hook", "register_post_accumulate_grad_hook"})
-_HOOKS |= {"register_step_pre_hook", "register_step_post_hook", "register_forward_hook", "register_forward_pre_hook"}
-_HOOKS |= {"register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"}
-_READ = frozenset({"torch", "transformers", "pytorch_transformers", "diffusers"})
 _AVERAGES = frozenset(name.rpartition(".")[2] for name in AVERAGES)
 _STACKED = frozenset({"callback", "enter_context", "push"})
-_ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay"}) | _CLIPS | _HOOKS
+_ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay"}) | CLIPS | HOOKS
 
 
 @dataclass(frozen=True)
@@ -196,7 +193,7 @@ def _may_change_a_model(call: ir.Call, names: Iterable[str]) -> bool:
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods = _handed_on(body)
-    clips, losses, scalers, averages, gradients = set(_CLIPS), set(), set(), set(), set()
+    clips, losses, scalers, averages, gradients = set(CLIPS), set(), set(), set(), set()
     unread = _unread_classes(body)
     for statement in body:
         for node in walk(statement):
@@ -209,7 +206,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
             if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last(node.value.func) in unread:
                 for name in binds(node.target):
                     methods.setdefault(name, set()).add(UNREAD)
-            if isinstance(node, ir.Import) and node.qualified.rpartition(".")[2] in _CLIPS:
+            if isinstance(node, ir.Import) and node.qualified.rpartition(".")[2] in CLIPS:
                 clips.add(node.name)
             if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
@@ -272,7 +269,7 @@ def _steps_for(method: ir.Attr) -> bool:
 def _unread_classes(body: Iterable[ir.Stmt]) -> set[str]:
     """The classes that a module takes from others, those of the libraries aside whose schedules are known."""
     imports = [node for statement in body for node in walk(statement) if isinstance(node, ir.Import)]
-    foreign = [node.name for node in imports if node.qualified.lstrip(".").partition(".")[0] not in _READ]
+    foreign = [node.name for node in imports if node.qualified.lstrip(".").partition(".")[0] not in SCHEDULED]
     return {name for name in foreign if name[:1].isupper() and not name.isupper()}
 
 

@@ -9,7 +9,7 @@ from amplint.machine.primitives import PRIMITIVES
 from tests.imports.naming import libraries, named
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("machine", "domains", "state")
+ROOMS = ("machine", "domains", "state", "lower")
 
 
 def of(root: Path, text: str) -> list[str]:
