@@ -62,12 +62,11 @@ def program_of(
     pruned = pruner.body(body)
     bodies = {file: pruner.body(statements) for file, statements in taken.bodies.items()}
     idle = {here for here, there in taken.links.items() if is_idle(bodies[there[0]], there[1])}
-    called = {name for key, function in functions(body) for name in reaches(function, usage.driven) - {key}}
     return ir.Program(
         path,
         pruned,
         usage.methods,
-        frozenset(called),
+        _called(body, usage.driven),
         around.libraries,
         around.stubs,
         takers=takers(every),
@@ -87,6 +86,11 @@ def program_of(
         forwards=forwards({path: body, **taken.bodies}),
         counted=counted(every),
     )
+
+
+def _called(body: Body, driven: frozenset[str]) -> frozenset[str]:
+    """The functions of a module that another one calls."""
+    return frozenset(name for key, function in functions(body) for name in reaches(function, driven) - {key})
 
 
 def _packages(body: Body) -> Iterable[str]:
