@@ -52,6 +52,7 @@ class ByHand:
         """The same of gradients that were edited and no version shows it, as through NumPy: their values are looked at
         in the windows that are followed, on the CPU, where nobody else changes them."""
         recorder = self._recorder
+        recorder.ranks.look()  # what changes gradients beside other ranks is perhaps their mean
         if not (recorder.ranks.alone and recorder.measures.on and recorder.homes.undisturbed):
             return
         for thing, name in recorder.optimizers.living():

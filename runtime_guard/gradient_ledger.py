@@ -83,19 +83,22 @@ class GradientLedger:
     held: Held | None = None
     kept: int = 0
 
-    def before_backward(self) -> None:
-        """Takes what is there before a backward; a change since the last look is a touch of unseen code."""
+    def before_backward(self, through: bool = False) -> None:
+        """Takes what is there before a backward; a change since the last look is a touch of unseen code. `through`: a
+        framework back-propagates."""
         optimizer = self.optimizer()
         if not self.micro_steps and optimizer is not None:
-            self._apart(optimizer)
+            self._apart(optimizer, through)
         if self.gathering is not None:
             self.gathering.listen()
         else:
             self.look(UNSEEN)
 
-    def _apart(self, optimizer: Optimizer) -> None:
-        """A window begins: whether what backward passes give, and what is stepped, are looked at apart."""
-        if not (self.bare or GIVEN.exchanged(optimizer)):
+    def _apart(self, optimizer: Optimizer, through: bool) -> None:
+        """A window begins: whether what backward passes give, and what is stepped, are looked at apart. Of the first
+        backward of a framework's it is not known: they are, unless it leaves gradients (`after_backward`)."""
+        unknown = through and not self.chosen and not self.bare
+        if not (unknown or self.bare or GIVEN.exchanged(optimizer)):
             self.gathering = None
             return
         self.gathering = self.gathering or Gathering(_view)
@@ -104,12 +107,11 @@ class GradientLedger:
     def after_backward(self, weight: Number | None, share: Number | None, begins: bool) -> None:
         """Takes what a backward has added. `weight`: of its mean, scale included. `share`: its number of elements."""
         self.micro_steps += begins
+        if not self.chosen and (optimizer := self.optimizer()) is not None:
+            self._choose(optimizer)
         if self.gathering is not None:
             self._gather(self.gathering.heard(), weight, share)
             return
-        if not self.chosen and (optimizer := self.optimizer()) is not None:
-            self.chosen = [weakref.ref(parameter) for parameter in _chosen(optimizer)]
-            self.bare = all(parameter.grad is None for parameter in GIVEN.filled(optimizer))
         before, now = self.seen, self._sample()
         if now is None or weight is None or share is None or not _positive(weight):
             self.broken = True
@@ -121,6 +123,14 @@ class GradientLedger:
         self.shares.append(share)
         if len(self.rows) > MOST:
             self._fold()
+
+    def _choose(self, optimizer: Optimizer) -> None:
+        """The parameters to sample, after a backward; where it has left no gradient, what it gives is listened to."""
+        self.chosen = [weakref.ref(parameter) for parameter in _chosen(optimizer)]
+        self.bare = all(parameter.grad is None for parameter in GIVEN.filled(optimizer))
+        if self.gathering is not None and not (self.bare or GIVEN.exchanged(optimizer)):
+            self.gathering.stop()
+            self.gathering = None
 
     def _gather(self, row: Row | None, weight: Number | None, share: Number | None) -> None:
         """Takes what one backward has given."""
