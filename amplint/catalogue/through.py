@@ -75,13 +75,19 @@ def lost_words(moment: Moment) -> dict[str, str]:
 def clip_words(moment: Moment) -> dict[str, str]:
     """What torch's clip misses."""
     part = "where parameters are sharded the norm is that of a part"
-    if "meets" in moment.last[Kind.CLIP].detail:
-        return {"missed": "it has gathered them elsewhere, and the clip meets none"}
+    meets = moment.last[Kind.CLIP].detail.get("meets")
+    if meets is not None:
+        return {"missed": _MEETS[meets]}
     return {
         "missed": part if without_scale(moment) else f"a loss scale, where there is one, is still in them, and {part}"
     }
 
 
+_MEETS = {
+    "none": "it has gathered them elsewhere, and the clip meets none",
+    "earlier": "the clip meets the sums of the earlier micro-steps alone, as the framework has gathered those of the "
+    "whole window elsewhere",
+}
 _LOST = "neither divided by the window nor multiplied by the loss scale that the step takes out"
 
 
@@ -243,9 +249,9 @@ def asked_words(moment: Moment) -> dict[str, str]:
 def _added_words(whole: int, together: int) -> dict[str, str]:
     """What comes of several windows in one step, each of which was divided by the length of one."""
     times = together // whole
-    what = f"the framework runs windows of {whole} micro-steps, each divided by {whole}: stepped once in {times} of them"
+    what = f"the framework runs windows of {whole} micro-steps, each divided by {whole}"
     return {
-        "what": f"{what}, the gradient is {times} times that of the equivalent batch",
+        "what": f"{what}: stepped once in {times} of them, the gradient is {times} times that of the equivalent batch",
         "remedy": f"step after each of them, or have it run {together} micro-batches at once",
     }
 

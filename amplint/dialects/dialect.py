@@ -81,9 +81,9 @@ class Live:
     user calls for that. `plain`: its functions that step, the attribute of their `self` that says that the outputs of
     its model divide what torch's own backward sends them, and the one that holds by how many micro-steps. `sets_up`:
     its functions whose steps are no part of the training. `whole`: its functions that run a window whole, and the local
-    that holds by how many micro-steps they divide its losses. `schedules`: its classes of learning-rate schedules that are
-    none of torch's, and the argument of their `step` that sets an absolute position; empty where every argument counts
-    from where it is.
+    that holds by how many micro-steps they divide its losses. `schedules`: its classes of learning-rate schedules that
+    are none of torch's, and the argument of their `step` that sets an absolute position; empty where every argument
+    counts from where it is.
     """
 
     folders: tuple[str, ...]

@@ -123,6 +123,8 @@ class DeepSpeedEngine:
             loss = self.optimizer.scale_if_loss(loss)
         loss.backward()
         self._running_engine_backward = False
+        if isinstance(self.optimizer, ZeROOptimizer) and self.is_gradient_accumulation_boundary():
+            self.optimizer.reduce_gradients()
 
     def _take_model_step(self):
         self.optimizer.step()
