@@ -186,8 +186,8 @@ def counted_twice(moment: Moment) -> bool:
 
 def windows_added(moment: Moment) -> bool:
     """Whether a step that the user gates is made of several windows that a framework has run whole, each of which it
-    has divided by the length of one."""
-    if moment.event.gate is None or _whole(moment) < 2:
+    has divided by the length of one, and was measured to hold all of them."""
+    if moment.event.gate is None or "held" not in moment.event.detail or _whole(moment) < 2:
         return False
     times, rest = divmod(moment.ledger.window.micro_steps, _whole(moment))
     known = [weight for weight in totals(moment.ledger.window) if weight is not None]
