@@ -87,11 +87,13 @@ class Backward:
             return None
         recorder.homes.fills()
         recorder.look()
+        brought = recorder.frameworks.loss(recorder.sites.stack())
+        place, through = brought.place, recorder.frameworks.knows(brought.place)
         watched: Watched = []
         for thing, name in recorder.mine():
             tensors = recorder.watches[name].many(thing, self._missed)
             watched.append((thing, name, tensors, gradients.stamp(tensors)))
-            if recorder.watches[name].exchanged:  # what its first backward gives is looked at while it runs
+            if through or recorder.watches[name].exchanged:  # what its first backward gives is looked at while it runs
                 recorder.measures.run(recorder.numbers.track, thing)
         for thing in recorder.candidates():
             tensors = gradients.sample(thing)
@@ -100,12 +102,11 @@ class Backward:
         self._penalties.look(roots)
         inside["backward"] += 1
         present = scales_of(recorder.scalers.living())
-        brought = recorder.frameworks.loss(recorder.sites.stack())
-        place = brought.place
-        if recorder.frameworks.knows(place):
+        if through:
             mark_own(roots)
         start = start_of(args) if recorder.measures.on else None
-        recorder.measures.run(recorder.numbers.before_backward, roots, place, start, recorder.strangers(), present)
+        before = recorder.numbers.before_backward
+        recorder.measures.run(before, roots, place, start, recorder.strangers(), present, through)
         region = region_of(roots) if not recorder.frameworks.surrounds(place) else Precision.UNKNOWN
         regions = recorder.precisions.of_forward(roots), region
         into = args[4] if len(args) > 4 else ()

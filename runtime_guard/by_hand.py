@@ -52,6 +52,7 @@ class ByHand:
         """The same of gradients that were edited and no version shows it, as through NumPy: their values are looked at
         in the windows that are followed, on the CPU, where nobody else changes them."""
         recorder = self._recorder
+        recorder.ranks.look()  # what changes gradients beside other ranks is perhaps their mean
         if not (recorder.ranks.alone and recorder.measures.on and recorder.homes.undisturbed):
             return
         for thing, name in recorder.optimizers.living():
@@ -193,12 +194,14 @@ class ByHand:
             recorder.feed(Kind.LOSS_DIVIDED, optimizer=name, stack=last.step_of_program)
 
     def origin(self, name: str, optimizer: Any) -> dict[str, str]:
-        """`unfollowed` of a step on gradients that are there, though no backward pass was seen to leave them."""
+        """`unfollowed` of a step on gradients that are there, though no backward pass was seen to leave them; `held` of
+        one of which was measured that it misses nothing of its window."""
         recorder = self._recorder
         beat = next((one for kind in STEPS if (one := recorder.course.expected(kind)) is not None), None)
         if beat is not None:  # as in the windows before
-            return {mark: told for mark, told in beat.detail.items() if mark == "unfollowed"}
+            return {mark: told for mark, told in beat.detail.items() if mark in ("held", "unfollowed")}
         if recorder.state.ledgers[name].window.micro_steps:
-            return {}
+            watch = recorder.watches[name]
+            return {"held": "whole"} if watch.looks[Held.WHOLE] and not watch.erases else {}
         there = any(parameter.grad is not None for parameter in parameters_of(optimizer))
         return {"unfollowed": "yes"} if there else {}

@@ -48,11 +48,11 @@ class Clipping(Calls):
         limit = kwargs.get("clip_value") if limit is None else limit
         owners, endless = recorder.owners_of(tensors), self._endless(limit)
         said = {"raises": "yes"} if raises_at_overflow(args, kwargs) else {}
-        said |= {} if any(tensor.grad is not None for tensor in tensors) else {"meets": "none"}
+        none = all(tensor.grad is None for tensor in tensors)
         for optimizer, name in owners:
             recorder.measures.run(recorder.numbers.before_touch, optimizer)
             kind = Kind.NORM if endless else Kind.CLIP
-            detail = self._limit(optimizer, limit) | said
+            detail = self._limit(optimizer, limit) | said | (self._meets(name) if none else {})
             if not endless or not self._divides_norm(name):
                 recorder.feed(kind, optimizer=name, stack=stack, detail=detail | self._turns(stack, detail))
         given = {name for _, name in owners}
@@ -103,6 +103,13 @@ class Clipping(Calls):
         if recorder.state.ledgers[name].grads is not Grads.SCALED:
             return False
         return any(_SCALES & {*frame.f_code.co_names} for frame in recorder.sites.frames())
+
+    def _meets(self, name: str) -> dict[str, str]:
+        """What a clip has met that finds no gradient: none in this window, or those of earlier micro-steps."""
+        state = self._recorder.state
+        before = state.last.get(name, {}).get(Kind.CLIP)
+        earlier = before is not None and before.detail.get("meets") != "none" and state.ledgers[name].window.shortened
+        return {"meets": "earlier" if earlier else "none"}
 
     def _limit(self, optimizer: Any, limit: Any) -> dict[str, str]:
         """The threshold, and the loss scale that the gradients carry, as far as they are known without waiting."""

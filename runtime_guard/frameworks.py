@@ -239,11 +239,14 @@ def _held(owner: object, attribute: str) -> object:
 
 
 def _by_itself(frame: FrameType, live: Live) -> dict[str, str]:
-    """What the function of a frame does without being asked: it counts its calls, or moves a schedule on."""
+    """What the function of a frame does without being asked: it counts its calls, moves a schedule on, or runs a
+    window whole."""
     name, owner = frame.f_code.co_name, frame.f_locals.get("self")
     found = {"moves": live.moves[name]} if name in live.moves else {}
     if name in live.plain and _held(owner, live.plain[name][0]) is True:
         found |= {"plain": str(_held(owner, live.plain[name][1]))}
+    if type(length := frame.f_locals.get(live.whole.get(name, ""))) is int:
+        found |= {"whole": str(length)}
     if name not in live.counts or any(_held(owner, one) != held for one, held in live.counting.items()):
         return found
     length = _held(owner, live.counts[name])
@@ -251,6 +254,10 @@ def _by_itself(frame: FrameType, live: Live) -> dict[str, str]:
 
 
 def _code(function: Any) -> CodeType | None:
-    """The code of a function or method, without what is wrapped around it."""
-    inner = inspect.unwrap(getattr(function, "__func__", function)) if callable(function) else None
-    return getattr(inner, "__code__", None)
+    """The code of a function or method, without what is wrapped around it; of another object that is called, of what
+    its class does then."""
+    if not callable(function):
+        return None
+    inner = inspect.unwrap(getattr(function, "__func__", function))
+    own = getattr(inner, "__code__", None)
+    return own if own is not None else getattr(inspect.unwrap(type(inner).__call__), "__code__", None)

@@ -28,17 +28,15 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from amplint.protocol.readings import Touch
 from runtime_guard.gathering import Gathering, Row, lost
 from runtime_guard.held import Held
 from runtime_guard.late import Number, number
 from runtime_guard.owners import GIVEN
+from runtime_guard.products import added, along_of, apart, factors_of, multiple
 
 VALUES = 128
 PARAMETERS = 2
 MOST = 32
-ALONG = 0.999
-"""So much of a gradient's square is left in the direction of another that it is a multiple of."""
 UNSEEN = "code between the backward passes"
 WAY = "the way into what is stepped"
 ROUNDING = 5e-3
@@ -64,7 +62,8 @@ class GradientLedger:
 
     `factors`: how often each row is in the reference, not yet divided by the sum of `shares`. Rows are known by their
     number. `marks`: the identity and version of what was looked at last. `kept`: how many of the last
-    rows are in what is stepped.
+    rows are in what is stepped. `clipped`: what was not gathered yet has met a clip, which may leave next to nothing of
+    it.
     """
 
     optimizer: weakref.ref[Optimizer]
@@ -82,20 +81,24 @@ class GradientLedger:
     gathering: Gathering | None = None
     held: Held | None = None
     kept: int = 0
+    clipped: bool = False
 
-    def before_backward(self) -> None:
-        """Takes what is there before a backward; a change since the last look is a touch of unseen code."""
+    def before_backward(self, through: bool = False) -> None:
+        """Takes what is there before a backward; a change since the last look is a touch of unseen code. `through`: a
+        framework back-propagates."""
         optimizer = self.optimizer()
         if not self.micro_steps and optimizer is not None:
-            self._apart(optimizer)
+            self._apart(optimizer, through)
         if self.gathering is not None:
             self.gathering.listen()
         else:
             self.look(UNSEEN)
 
-    def _apart(self, optimizer: Optimizer) -> None:
-        """A window begins: whether what backward passes give, and what is stepped, are looked at apart."""
-        if not (self.bare or GIVEN.exchanged(optimizer)):
+    def _apart(self, optimizer: Optimizer, through: bool) -> None:
+        """A window begins: whether what backward passes give, and what is stepped, are looked at apart. Of the first
+        backward of a framework's it is not known: they are, unless it leaves gradients (`after_backward`)."""
+        unknown = through and not self.chosen and not self.bare
+        if not (unknown or self.bare or GIVEN.exchanged(optimizer)):
             self.gathering = None
             return
         self.gathering = self.gathering or Gathering(_view)
@@ -104,12 +107,11 @@ class GradientLedger:
     def after_backward(self, weight: Number | None, share: Number | None, begins: bool) -> None:
         """Takes what a backward has added. `weight`: of its mean, scale included. `share`: its number of elements."""
         self.micro_steps += begins
+        if not self.chosen and (optimizer := self.optimizer()) is not None:
+            self._choose(optimizer)
         if self.gathering is not None:
             self._gather(self.gathering.heard(), weight, share)
             return
-        if not self.chosen and (optimizer := self.optimizer()) is not None:
-            self.chosen = [weakref.ref(parameter) for parameter in _chosen(optimizer)]
-            self.bare = all(parameter.grad is None for parameter in GIVEN.filled(optimizer))
         before, now = self.seen, self._sample()
         if now is None or weight is None or share is None or not _positive(weight):
             self.broken = True
@@ -121,6 +123,14 @@ class GradientLedger:
         self.shares.append(share)
         if len(self.rows) > MOST:
             self._fold()
+
+    def _choose(self, optimizer: Optimizer) -> None:
+        """The parameters to sample, after a backward; where it has left no gradient, what it gives is listened to."""
+        self.chosen = [weakref.ref(parameter) for parameter in _chosen(optimizer)]
+        self.bare = all(parameter.grad is None for parameter in GIVEN.filled(optimizer))
+        if self.gathering is not None and not (self.bare or GIVEN.exchanged(optimizer)):
+            self.gathering.stop()
+            self.gathering = None
 
     def _gather(self, row: Row | None, weight: Number | None, share: Number | None) -> None:
         """Takes what one backward has given."""
@@ -142,6 +152,8 @@ class GradientLedger:
 
     def look(self, what: str) -> None:
         """Compares the gradient with the last look; what has changed is put down to `what`."""
+        if self.gathering is not None and what == "clip" and (optimizer := self.optimizer()) is not None:
+            self.clipped = self.clipped or any(one.grad is not None for one in GIVEN.filled(optimizer))
         if self.gathering is not None or not self.chosen or self._same():
             return
         before, now = self.seen, self._sample()
@@ -201,38 +213,39 @@ class GradientLedger:
         factors = [(at, float(factor) / float(shares)) for at, factor in enumerate(self.factors) if factor]
         a_r = sum([factor * a[at] for at, factor in factors])
         r_r = sum([factor * other * product[at][to] for at, factor in factors for to, other in factors])
-        return Measure(a_r / by, r_r, a[self.seen] / by / by, (*self.factored, *_factors(self.touches, product)))
+        return Measure(a_r / by, r_r, a[self.seen] / by / by, (*self.factored, *factors_of(self.touches, product)))
 
     def _gathered(self, taken: Row) -> Measure | None:
         """The same of what was gathered. None if it is another thing than what this window's backward passes gave."""
         rows = [torch.cat(row) for row in self.rows]
-        a, whole = torch.cat(taken).to(rows[0].dtype), _added(rows)
+        a, whole = torch.cat(taken).to(rows[0].dtype), added(rows)
         if not a.is_cpu:
-            return self._gathered_on_device(rows, a, _multiple(whole, a))
-        along = _along_of(whole, a)
-        missing = lost(rows, a) if len(rows) > 1 and not along else 0
+            return self._gathered_on_device(rows, a, multiple(whole, a))
+        along = along_of(whole, a)
+        missing = lost(rows, a) if len(rows) > 1 and not along and not self.clipped else 0
         if missing is None:
             self.held = Held.OTHER
             return None
         self.kept = len(rows) - missing
-        self.held = Held.WHOLE if not missing else Held.PART if missing + 1 < len(rows) else Held.LAST
+        if not self.clipped:
+            self.held = Held.WHOLE if not missing else Held.PART if missing + 1 < len(rows) else Held.LAST
         kept = zip(rows[missing:], self.factors[missing:], strict=True)
-        r = _added([row * factor for row, factor in kept]) / _sum(self.shares[missing:])
+        r = added([row * factor for row, factor in kept]) / _sum(self.shares[missing:])
         way = [(WAY, self.micro_steps, number(a @ whole / (whole @ whole)))] if along else []
         way = [touch for touch in way if abs(float(touch[2]) - 1) > ROUNDING]
         return Measure(number(a @ r), number(r @ r), number(a @ a), tuple(way))
 
     def _gathered_on_device(self, rows: list[Tensor], a: Tensor, way: Tensor) -> Measure:
         """The same where numbers are tensors: NaN where it is another thing."""
-        r = _added([row * factor for row, factor in zip(rows, self.factors, strict=True)]) / _sum(self.shares)
+        r = added([row * factor for row, factor in zip(rows, self.factors, strict=True)]) / _sum(self.shares)
         return Measure((a @ r) * (way / way), r @ r, a @ a, ((WAY, self.micro_steps, way),))
 
     def _on_device(self, seen: int, shares: Number, by: Number) -> Measure:
         """The same where numbers are tensors, and each operation a kernel."""
         rows = [torch.cat(row).float() for row in self.rows]
-        r = _added([row * factor for row, factor in zip(rows, self.factors, strict=True)]) / shares
+        r = added([row * factor for row, factor in zip(rows, self.factors, strict=True)]) / shares
         a = rows[seen] / by
-        return Measure(a @ r, r @ r, a @ a, (*self.factored, *_apart(self.touches, rows)))
+        return Measure(a @ r, r @ r, a @ a, (*self.factored, *apart(self.touches, rows)))
 
     def forget(self) -> None:
         """Begins a window: the gradients were used or erased."""
@@ -242,7 +255,7 @@ class GradientLedger:
             self.rows, self.factors, self.shares, self.touches, self.factored = [], [], [], [], []
             self.micro_steps = 0
             self.broken = False
-        self.seen, self.marks = None, ()
+        self.seen, self.marks, self.clipped = None, (), False
 
     def _products(self) -> list[list[float]]:
         """The product of every row with every row."""
@@ -256,12 +269,12 @@ class GradientLedger:
         on_host = self.rows[0][0].device.type == "cpu"
         wide = [tuple(part.double() if on_host else part.float() for part in row) for row in self.rows]
         self.factored += (
-            _factors(self.touches, self._products())
+            factors_of(self.touches, self._products())
             if on_host
-            else _apart(self.touches, [torch.cat(row) for row in wide])
+            else apart(self.touches, [torch.cat(row) for row in wide])
         )
         parts = zip(*wide, strict=True)
-        made = [_added([part * factor for part, factor in zip(column, self.factors, strict=True)]) for column in parts]
+        made = [added([part * factor for part, factor in zip(column, self.factors, strict=True)]) for column in parts]
         self.rows, self.factors, self.touches = [tuple(made), wide[self.seen]], [1.0, 0.0], []
         self.seen = 1
 
@@ -292,63 +305,6 @@ class GradientLedger:
         if first is None or first.device.type != "cpu":
             return False
         return torch.equal(_view(first), known) if known.dtype is first.dtype else False
-
-
-Touches = list[tuple[str, int, int, int]]
-
-
-def _factors(touches: Touches, product: list[list[float]]) -> list[tuple[str, int, Number]]:
-    """By how much each touch has multiplied what it met, from the products of rows; NaN where it did something else,
-    such as to average it with the gradients of other ranks."""
-    return [
-        (what, step, product[before][now] / product[before][before] if _along(product, before, now) else float("nan"))
-        for what, step, before, now in touches
-    ]
-
-
-def _along(product: list[list[float]], before: int, now: int) -> bool:
-    """Whether one row is a multiple of another, but for rounding."""
-    both, square = product[before][now], product[before][before]
-    return square > 0 and both * both >= ALONG * square * product[now][now]
-
-
-def _along_of(before: Tensor, now: Tensor) -> bool:
-    """The same of two tensors of the host."""
-    both, square = float(before @ now), float(before @ before)
-    return square > 0 and both * both >= ALONG * square * float(now @ now)
-
-
-def _apart(touches: Touches, rows: list[Tensor]) -> list[tuple[str, int, Number]]:
-    """The same from the rows themselves."""
-    return [(what, step, _multiple(rows[before], rows[now])) for what, step, before, now in touches]
-
-
-def _multiple(before: Tensor, now: Tensor) -> Tensor:
-    both, square = now @ before, before @ before
-    return torch.where(both * both >= ALONG * square * (now @ now), both / square, float("nan"))
-
-
-def _added(parts: Sequence[Tensor]) -> Tensor:
-    found = parts[0]
-    for part in parts[1:]:
-        found = found + part
-    return found
-
-
-def multiplier(a_r: float, r_r: float) -> float | None:
-    """The gradient that was stepped, in units of the reference."""
-    return a_r / r_r if r_r > 0 else None
-
-
-def error(a_r: float, r_r: float, a_a: float) -> float | None:
-    """How far the stepped gradient is from the reference, relative to the reference."""
-    return float(max(a_a - 2 * a_r + r_r, 0.0) / r_r) ** 0.5 if r_r > 0 else None
-
-
-def touched(touches: Sequence[tuple[str, int]], factors: Sequence[float]) -> tuple[Touch, ...]:
-    """The touches that changed something."""
-    pairs = zip(touches, factors, strict=True)
-    return tuple(Touch(what, step, factor) for (what, step), factor in pairs if abs(factor - 1) > 1e-6)
 
 
 def _positive(weight: Number) -> bool:

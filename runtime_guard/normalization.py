@@ -101,12 +101,13 @@ class Normalization:
         start: float | None = None,
         strangers: Collection[Optimizer] = (),
         present: tuple[Scale, ...] = (),
+        through: bool = False,
     ) -> None:
         """Listens to the reductions of what is about to be back-propagated.
 
         `place` tells backward passes of one micro-step apart. `start`: the gradient that it begins with, if the host
         knows it and there is but one. `strangers`: optimizers of other threads, which may be changing their gradients.
-        `present`: the scales that it may be multiplied by without a scaler.
+        `present`: the scales that it may be multiplied by without a scaler. `through`: a framework back-propagates.
         """
         self._running = self.recognized = None
         if capturing():
@@ -117,7 +118,7 @@ class Normalization:
         self._running = known or self._heard(tensors, place, start, accounts, present)
         for account in accounts:
             if account.follows(self.probe_every) and account.ledger.optimizer() not in strangers:
-                account.ledger.before_backward()
+                account.ledger.before_backward(through)
 
     def _known(
         self, tensors: Sequence[Tensor], place: Hashable, start: float | None, present: tuple[Scale, ...]

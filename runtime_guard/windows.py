@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from amplint.protocol.readings import TermReading, WindowReading
 from runtime_guard.figures import Curve, Figure
-from runtime_guard.gradient_ledger import GradientLedger, Measure, error, multiplier, touched
+from runtime_guard.gradient_ledger import GradientLedger, Measure
 from runtime_guard.late import Number, Parcel
+from runtime_guard.products import error, multiplier, touched
 from runtime_guard.terms import Term
 from runtime_guard.ways import Outcome
 

@@ -75,13 +75,19 @@ def lost_words(moment: Moment) -> dict[str, str]:
 def clip_words(moment: Moment) -> dict[str, str]:
     """What torch's clip misses."""
     part = "where parameters are sharded the norm is that of a part"
-    if "meets" in moment.last[Kind.CLIP].detail:
-        return {"missed": "it has gathered them elsewhere, and the clip meets none"}
+    meets = moment.last[Kind.CLIP].detail.get("meets")
+    if meets is not None:
+        return {"missed": _MEETS[meets]}
     return {
         "missed": part if without_scale(moment) else f"a loss scale, where there is one, is still in them, and {part}"
     }
 
 
+_MEETS = {
+    "none": "it has gathered them elsewhere, and the clip meets none",
+    "earlier": "the clip meets the sums of the earlier micro-steps alone, as the framework has gathered those of the "
+    "whole window elsewhere",
+}
 _LOST = "neither divided by the window nor multiplied by the loss scale that the step takes out"
 
 
@@ -178,6 +184,23 @@ def counted_twice(moment: Moment) -> bool:
     return found > int(calls) and found % int(calls) == 0
 
 
+def windows_added(moment: Moment) -> bool:
+    """Whether a step that the user gates is made of several windows that a framework has run whole, each of which it
+    has divided by the length of one, and was measured to hold all of them."""
+    if moment.event.gate is None or "held" not in moment.event.detail or _whole(moment) < 2:
+        return False
+    times, rest = divmod(moment.ledger.window.micro_steps, _whole(moment))
+    known = [weight for weight in totals(moment.ledger.window) if weight is not None]
+    return times > 1 and not rest and any(isclose(weight, times, rel_tol=1e-6) for weight in known)
+
+
+def _whole(moment: Moment) -> int:
+    """The micro-steps of the window that a framework has run whole; 0 if none has."""
+    backward = moment.last.get(Kind.BACKWARD)
+    length = backward.detail.get("whole", "") if backward is not None else ""
+    return int(length) if length.isdecimal() else 0
+
+
 def _micro_steps(moment: Moment) -> int:
     """The micro-steps since the last step, with those whose gradients were lost."""
     return moment.ledger.window.micro_steps + moment.ledger.window.lost
@@ -205,6 +228,8 @@ def asked_words(moment: Moment) -> dict[str, str]:
     n, often = said.get("window", ""), said.get("window", "")
     if moment.event.kind is Kind.SCHEDULER_STEP:
         said = {"again": "the schedule's step", "by": moment.last[Kind.SCHEDULER_STEP].detail["moves"]}
+    if moment.event.kind in STEPS and "calls" not in said:
+        return _added_words(_whole(moment), moment.ledger.window.micro_steps)
     if moment.event.kind in STEPS:
         n = said["calls"]
         often = str(_micro_steps(moment) // int(n))
@@ -219,6 +244,16 @@ def asked_words(moment: Moment) -> dict[str, str]:
     whole = f"it steps once in {n} x {often} of them"
     what = f"the engine steps once in {n} calls: called once in {often} micro-steps, {whole}"
     return {"what": what, "remedy": "call it on every micro-step"}
+
+
+def _added_words(whole: int, together: int) -> dict[str, str]:
+    """What comes of several windows in one step, each of which was divided by the length of one."""
+    times = together // whole
+    what = f"the framework runs windows of {whole} micro-steps, each divided by {whole}"
+    return {
+        "what": f"{what}: stepped once in {times} of them, the gradient is {times} times that of the equivalent batch",
+        "remedy": f"step after each of them, or have it run {together} micro-batches at once",
+    }
 
 
 def twice_words(moment: Moment) -> dict[str, str]:

@@ -82,9 +82,10 @@ class Live:
     what they hold where it counts by itself. `moves`: its functions that move a schedule on by themselves, and what the
     user calls for that. `plain`: its functions that step, the attribute of their `self` that says that the outputs of
     its model divide what torch's own backward sends them, and the one that holds by how many micro-steps. `sets_up`:
-    its functions whose steps are no part of the training. `schedules`: its classes of learning-rate schedules that are
-    none of torch's, and the argument of their `step` that sets an absolute position; empty where every argument counts
-    from where it is.
+    its functions whose steps are no part of the training. `whole`: its functions that run a window whole, and the local
+    that holds by how many micro-steps they divide its losses. `schedules`: its classes of learning-rate schedules that
+    are none of torch's, and the argument of their `step` that sets an absolute position; empty where every argument
+    counts from where it is.
     """
 
     folders: tuple[str, ...]
@@ -97,6 +98,7 @@ class Live:
     moves: Mapping[str, str] = field(default_factory=dict)
     plain: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     sets_up: frozenset[str] = frozenset()
+    whole: Mapping[str, str] = field(default_factory=dict)
     schedules: Mapping[str, str] = field(default_factory=dict)
 
 

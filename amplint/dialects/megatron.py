@@ -28,7 +28,18 @@ MEGATRON = Dialect(
     needs=frozenset({"forward_backward_func", "get_forward_backward_func", "get_megatron_optimizer", "pretrain"}),
     seeds=frozenset({"forward_backward_func", "get_forward_backward_func", "pretrain"}),
     words=frozenset({"forward_backward_func", "def forward_step("}),
-    live=Live(folders=("megatron",), schedules={_SCHEDULE: ""}),
+    live=Live(
+        folders=("megatron",),
+        whole=dict.fromkeys(
+            (
+                "forward_backward_no_pipelining",
+                "forward_backward_pipelining_with_interleaving",
+                "forward_backward_pipelining_without_interleaving",
+            ),
+            "num_microbatches",
+        ),
+        schedules={_SCHEDULE: ""},
+    ),
     spelling={
         "backward": "forward_backward_func(...)",
         "clip": "clip_grad",

@@ -102,3 +102,5 @@ def test_a_clip_that_meets_no_gradient_is_told_so():
     assert "a loss scale" in clip_words(moment_after(there))["missed"]
     gathered = Event(Kind.CLIP, HERE, detail={"meets": "none"})
     assert clip_words(moment_after(gathered)) == {"missed": "it has gathered them elsewhere, and the clip meets none"}
+    earlier = Event(Kind.CLIP, HERE, detail={"meets": "earlier"})
+    assert "the earlier micro-steps alone" in clip_words(moment_after(earlier))["missed"]

@@ -87,6 +87,7 @@ class DeepSpeedZeroOptimizer(ZeROOptimizer):
             flat.grad = None
             group = self.bit16_groups[number]
             torch.nn.utils.vector_to_parameters(flat.detach().to(group[0]), group)
+        self.averaged = None
 
 
 class DeepSpeedEngine:
@@ -123,6 +124,8 @@ class DeepSpeedEngine:
             loss = self.optimizer.scale_if_loss(loss)
         loss.backward()
         self._running_engine_backward = False
+        if isinstance(self.optimizer, ZeROOptimizer) and self.is_gradient_accumulation_boundary():
+            self.optimizer.reduce_gradients()
 
     def _take_model_step(self):
         self.optimizer.step()
@@ -130,7 +133,7 @@ class DeepSpeedEngine:
 
     def step(self):
         if self.is_gradient_accumulation_boundary():
-            if isinstance(self.optimizer, ZeROOptimizer):
+            if isinstance(self.optimizer, ZeROOptimizer) and self.optimizer.averaged is None:
                 self.optimizer.reduce_gradients()
             self._take_model_step()
         self.micro_steps += 1
@@ -209,14 +212,14 @@ def backward_step(optimizer, loss):
     optimizer.scale_loss(loss).backward()
 
 
-def forward_backward_func(forward_step_func, data_iterator, model, num_microbatches, optimizer):
+def forward_backward_no_pipelining(forward_step_func, data_iterator, model, num_microbatches, optimizer):
     for _ in range(num_microbatches):
         output, loss_func = forward_step_func(data_iterator, model)
         backward_step(optimizer, loss_func(output) / num_microbatches)
 """
 SCHEDULED = """
 import torch
-from megatron.core import DistributedDataParallel, MegatronOptimizer, forward_backward_func
+from megatron.core import DistributedDataParallel, MegatronOptimizer, forward_backward_no_pipelining
 
 torch.manual_seed(0)
 model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)))
@@ -237,7 +240,7 @@ data = batches()
 for step in range(8):
     model.zero_grad_buffer()
     optimizer.zero_grad()
-    forward_backward_func(forward_step, data, model, 4, optimizer)
+    forward_backward_no_pipelining(forward_step, data, model, 4, optimizer)
     optimizer.step()
 torch.save(list(model.parameters()), "OUT")
 """
@@ -366,6 +369,27 @@ def test_a_clip_of_gradients_that_are_elsewhere_does_not_precede_them(reported):
     assert report["windows"]["micro_steps"] == {"4": 8}
 
 
+@pytest.mark.parametrize("stage", [0, 1])
+def test_a_clip_of_partial_sums_erases_nothing(reported, stage):
+    clip = "    torch.nn.utils.clip_grad_norm_(model.parameters(), 1e-3)\n    engine.step()\n"
+    source = with_deepspeed(stage, "torch.float32").replace("    engine.step()\n", clip).replace("AdamW", "SGD")
+    report = reported(source)
+    assert [code for code, _ in found(report, source)] == ["bypassed-framework-clip"][: stage or 1]
+    assert ("the earlier micro-steps alone" in report["violations"][0]["message"]) == bool(stage)
+    assert report["windows"]["micro_steps"] == {"4": 8}
+    assert weights(report)["ledger"] < 0.5
+
+
+def test_a_clip_that_has_met_nothing_shortens_nothing(reported):
+    gathered = with_megatron(False).replace("(output, y)", "(clipped(output), y)").replace(
+        "def forward_step(", "def clipped(output):\n    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+        "    return output\n\n\ndef forward_step("
+    )  # fmt: skip
+    report = reported(gathered)
+    assert report["windows"]["micro_steps"] == {"4": 8}
+    assert "clip-per-micro-step" not in {code for code, _ in found(report, gathered)}
+
+
 def test_gradients_that_are_never_zeroed_are_in_windows_as_long_as_they_are(reported):
     source = with_megatron(False).replace("    model.zero_grad_buffer()\n    optimizer.zero_grad()\n", "")
     report = reported(source)
@@ -379,7 +403,25 @@ def test_a_window_of_which_part_was_zeroed_has_the_rest(reported):
     source = source.replace("(4, 8)", "(5, 8)").replace("(4,)", "(5,)")
     report = reported(source)
     assert [code for code, _ in found(report, source)] == ["zero-grad-before-step"]
-    assert report["windows"]["micro_steps"]["4"] >= 3
+    assert report["windows"]["micro_steps"]["4"] == 4
+    assert weights(report)["ledger"] == pytest.approx(1.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_windows_that_a_schedule_divides_apart_are_told_where_they_are_stepped_together(reported, copies):
+    source = with_megatron(copies).replace("    model.zero", "    if step % 2 == 0:\n        model.zero")
+    source = source.replace("    optimizer.zero", "    if step % 2 == 0:\n        optimizer.zero")
+    source = source.replace("    optimizer.step()", "    if (step + 1) % 2 == 0:\n        optimizer.step()")
+    report = reported(source)
+    assert found(report, source) == [("gated-framework-step", "optimizer.step()")]
+    assert "windows of 4 micro-steps, each divided by 4: stepped once in 2" in report["violations"][0]["message"]
+    assert report["windows"]["micro_steps"] == {"8": 4}
+    assert weights(report)["ledger"] == pytest.approx(2.0, rel=1e-2)
+
+
+def test_the_first_window_of_gradients_that_are_taken_away_is_measured(reported):
+    report = reported(with_megatron(False))
+    assert report["optimizers"][0]["weight_sum"]["ledger"]["count"] == 4
 
 
 def test_a_step_that_is_gated_by_hand_counts_what_was_overwritten(reported):

@@ -58,9 +58,10 @@ from amplint.protocol.state import Moment
 
 
 def _adds_to_it(moment: Moment) -> bool:
-    """Whether a micro-step begins on what a clip has shortened, which would have shortened any other as well."""
+    """Whether a micro-step begins on what a clip has shortened, which would have shortened any other as well. One that
+    has met no gradient has shortened none."""
     clip = moment.last.get(Kind.CLIP)
-    return begins_micro_step(moment) and (clip is None or "turns" not in clip.detail)
+    return begins_micro_step(moment) and (clip is None or not {"turns", "meets"} & clip.detail.keys())
 
 
 RULE = Rule(

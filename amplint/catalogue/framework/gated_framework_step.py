@@ -8,6 +8,10 @@ learning rate schedule N times too slow, and what is back-propagated in between 
 At the boundary it also steps the optimizer, zeroes its gradients and moves the schedule on that it was given. Whoever
 does one of these as well does it twice.
 
+Megatron-Core's schedule (`forward_backward_func`) runs a window whole, and divides by its `num_microbatches`. If the
+step, and the zeroing, happen once in several of its calls, each divided by the length of one, the gradient is as many
+times too large. A guarded run shows it.
+
 ## Why it is easy to miss
 
 It is how a loop looks without DeepSpeed. Where the configuration's window is 1 a gate by hand is right, and where it
@@ -62,6 +66,7 @@ twice, updates become as many times more frequent as it has micro-steps.
 ## Source
 
 - DeepSpeed, training API (https://deepspeed.readthedocs.io/en/latest/training.html)
+- `megatron/core/pipeline_parallel/schedules.py` of megatron-core 0.16, `forward_step_calc_loss`
 - `deepspeed/runtime/engine.py` of deepspeed 0.19, `step`, `_take_model_step`, `is_gradient_accumulation_boundary`
 """
 
@@ -76,6 +81,7 @@ from amplint.catalogue.through import (
     gated_by_hand,
     moved_twice,
     stepped_in_a_loop,
+    windows_added,
 )
 from amplint.protocol.events import STEPS, Kind
 
@@ -88,6 +94,7 @@ RULE = Rule(
         Condition(Kind.ASKED, also=done_again),
         Condition(Kind.ASKED, also=done_instead),
         Condition(STEPS, also=counted_twice),
+        Condition(STEPS, also=windows_added),
         Condition(Kind.SCHEDULER_STEP, cadence_steps=at_least(1), also=moved_twice),
     ),
     because=((Kind.BACKWARD, "the framework back-propagates here"),),
