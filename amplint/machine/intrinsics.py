@@ -171,7 +171,8 @@ def _as_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
         return value
     divisor = value.text.rpartition(" / ")[2]
     known = known_numbers.window_of(run, Symbol(divisor)) is not None
-    return Loss(None, divisor=divisor if known else None, trail=Trail(forward=value.ran, reach=value.reach))
+    trail = Trail(forward=value.ran, reach=value.reach)
+    return Loss(None, divisor=divisor if known else None, trail=trail, whole=value.forward)
 
 
 def _gradients(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
