@@ -117,6 +117,8 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
         return Gradient(None)
     if (known := ranks.attribute(owner, name)) is not None:
         return known
+    if name == "dataset" and "loaded" in owner.tags and owner.given is not None:
+        return owner.given
     governed = owner.governed or owner.name in _FRAMEWORKS
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in _KEEPS_DTYPE, provenance.kept(owner, name)
