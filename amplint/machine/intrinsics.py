@@ -216,9 +216,9 @@ def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
 
 def _due(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`due(optimizer, function, backward="...")`: its steps count on a backward of the framework, where that is
-    certain: no condition has been asked yet, and the module calls that function nowhere."""
+    certain: the module calls that function nowhere."""
     called = any(args[1] in used for used in (*run.program.usage.values(), run.program.called))
-    if isinstance(args[0], Optimizer) and not run.decisions and not called:
+    if isinstance(args[0], Optimizer) and not called:
         args[0].due = {"framework": _library(run), **{name: str(value) for name, value in keywords.items()}}
     return None
 
