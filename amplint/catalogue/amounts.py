@@ -92,7 +92,10 @@ def _divided_alone(moment: Moment) -> bool:
     backward = moment.last.get(Kind.BACKWARD)
     if backward is None or "divisor" not in backward.detail or "continued" in backward.detail:
         return False
-    return window.longest == 1 and any(weight is not None and 0 < weight < 1 for _, weight in window.weights)
+    by_a_framework = "outside" in backward.detail and "whole" in backward.detail  # whatever a model has returned
+    return window.longest == 1 and any(
+        0 < weight < 1 if weight is not None else by_a_framework for _, weight in window.weights
+    )
 
 
 def of_one_optimizer(moment: Moment) -> bool:

@@ -53,8 +53,9 @@ def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
 
 def _multiplied(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, written: ir.Expr) -> Loss:
     """A loss multiplied by a number or a symbol: a share of a window, what it was divided by before, or a constant."""
-    share, times = _share(run, written), loss.times(factor, text_of(other))
     window = _window(run, other)
+    of_unknown_weight = loss.weight is None and window is not None  # what a number would be lost in
+    share, times = _share(run, written), loss.times(None if of_unknown_weight else factor, text_of(other))
     undone = loss.divisor is not None and (window.name == loss.divisor if window is not None else times.weight == 1)
     if undone:
         loss.trail.divided = None
@@ -80,6 +81,8 @@ def _share(run: Run, node: ir.Expr) -> str | None:
 def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, node: ir.Binary) -> Loss:
     """A loss divided by a number or a symbol; of a loss that has been back-propagated, too late."""
     window = _window(run, other)
+    if window is not None and window.name in loss.factors:
+        return with_changes(loss, factors=loss.factors - {window.name})
     if run.in_framework and factor != 1 and loss.trail.shared is None:
         loss.trail.shared = _divided_before(loss, window, factor)
     if not factor or (isinstance(other, Symbol) and other.governed):

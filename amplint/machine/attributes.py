@@ -111,6 +111,8 @@ def _of_symbol(owner: Symbol, name: str) -> Value:
         return Gradient(None)
     if (known := ranks.attribute(owner, name)) is not None:
         return known
+    if name == "dataset" and "loaded" in owner.tags and owner.given is not None:
+        return owner.given
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in KEEPS_DTYPE, provenance.kept(owner, name)
     like = (owner.forward, owner.governed)

@@ -31,10 +31,11 @@ def loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     if isinstance(size, (Symbol, int)) and size not in (None, 0, 1):
         run.batch_sizes.add(text_of(size))
     given = [*args, *keywords.values()]
+    source = args[0] if args else keywords.get("dataset")
     drawn = (*args[:1], *args[3:5], *(keywords[name] for name in _DRAWN_FROM if name in keywords))
     shared = any(isinstance(value, Symbol) and OF_A_RANK in value.tags for value in drawn)
-    if args or "dataset" in keywords:
-        data = text_of(args[0] if args else keywords["dataset"])
+    if source is not None:
+        data = text_of(source)
         known = (
             {OF_ALL_RANKS}
             if shared
@@ -47,7 +48,7 @@ def loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     unending = any(endless.has_no_end(run, value) for value in drawn)
     tags = _LOADED | ({"streamed"} if any(endless.is_streamed(run, value) for value in drawn) else set())
     tags |= {OF_A_RANK} if shared else set()
-    return Symbol(text, tags=tags, reach=provenance.of(given), endless=unending)
+    return Symbol(text, tags=tags, reach=provenance.of(given), endless=unending, given=source)
 
 
 def share_of_a_rank(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

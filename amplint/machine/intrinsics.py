@@ -171,7 +171,8 @@ def _as_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
         return value
     divisor = value.text.rpartition(" / ")[2]
     known = known_numbers.window_of(run, Symbol(divisor)) is not None
-    return Loss(None, divisor=divisor if known else None, trail=Trail(forward=value.ran, reach=value.reach))
+    trail = Trail(forward=value.ran, reach=value.reach)
+    return Loss(None, divisor=divisor if known else None, trail=trail, whole=value.forward)
 
 
 def _gradients(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -215,9 +216,9 @@ def _fresh(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
 
 def _due(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`due(optimizer, function, backward="...")`: its steps count on a backward of the framework, where that is
-    certain: no condition has been asked yet, and the module calls that function nowhere."""
+    certain: the module calls that function nowhere."""
     called = any(args[1] in used for used in (*run.program.usage.values(), run.program.called))
-    if isinstance(args[0], Optimizer) and not run.decisions and not called:
+    if isinstance(args[0], Optimizer) and not called:
         args[0].due = {"framework": _library(run), **{name: str(value) for name, value in keywords.items()}}
     return None
 

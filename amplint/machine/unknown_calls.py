@@ -240,8 +240,9 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
             trail.reach = provenance.through(run, func.text, [*args, *keywords.values()])
         trail.of_all = ranks.speaks_of_all(func.name)
         return Loss(None if divides else Fraction(1), trail=trail)
-    if roles.is_model(run, func) and words.words(func.name)[0] not in _MAKING:
-        return _output(run, func, args, keywords)
+    model = with_changes(func, text=func.text.removesuffix(_FORWARD)) if func.text.endswith(_FORWARD) else func
+    if model is not func or (roles.is_model(run, func) and words.words(func.name)[0] not in _MAKING):
+        return _output(run, model, args, keywords)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     counted = run.in_batches and any(_may_count(run, value) for value in values)
     known = func.origin is Origin.RUN and all(_constant(value) for value in values) and not counted
@@ -257,6 +258,10 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     governed = func.governed
     made = Symbol(text, origin, governed=governed, tags=tags, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
+
+
+_FORWARD = ".forward"
+"""What a model alone has, whatever it is called."""
 
 
 def _given(run: Run, func: Symbol, values: tuple[Value, ...]) -> tuple[Value, frozenset[str]]:
