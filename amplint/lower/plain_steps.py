@@ -17,6 +17,7 @@ _CHANGES = frozenset(
 )
 """What erases or weighs the gradients that it is called on, or handed."""
 _SHARES = frozenset("all_reduce reduce reduce_scatter all_gather broadcast".split())
+_COMPOUND = (ir.If, ir.For, ir.While, ir.Try)
 _GRADIENT = within(words.GRADIENTS)
 
 
@@ -25,7 +26,13 @@ def is_plain_step(node: ir.Function) -> bool:
     parts = [part for statement in node.body for part in walk(statement)]
     reads = any(isinstance(part, ir.Attr) and part.name == "grad" for part in parts)
     early = any(isinstance(part, ir.Return) and part is not node.body[-1] for part in parts)
-    return reads and not early and not _does_more(parts, _names(parts))
+    return reads and not (early or _is_asked(node) or _does_more(parts, _names(parts)))
+
+
+def _is_asked(node: ir.Function) -> bool:
+    """Whether the step of another class is taken now and then."""
+    inside = [part for one in node.body if isinstance(one, _COMPOUND) for part in walk(one)]
+    return any(isinstance(part, ir.Call) and last(part.func) == "step" for part in inside)
 
 
 def _names(parts: list[object]) -> set[str]:

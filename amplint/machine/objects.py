@@ -5,7 +5,7 @@ from __future__ import annotations
 from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
 from amplint.dialects.torch import TORCH
-from amplint.domains import scheduler_units, schedules
+from amplint.domains import scheduler_units, schedules, told_windows
 from amplint.flow import program as ir
 from amplint.machine import attributes, hidden, libraries, public_calls
 from amplint.state import class_members, roles
@@ -46,8 +46,9 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
 
 def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """An optimizer of torch's, on which the constructor of the program's class runs; what a base does with its methods
-    that is not seen, and comes before torch's, nobody knows."""
+    that is not seen, and comes before torch's, nobody knows. It may divide by the window that it is told."""
     made = public_calls.call(run, algorithm, args, keywords, at)
+    told_windows.tell(run, made, [*args, *keywords.values()])
     init = class_members.of_class(klass, "__init__")
     if isinstance(init, Function) and isinstance(init.node, ir.Function) and init.node.body:
         run.invoke(Method(init, made), args, keywords, at)
