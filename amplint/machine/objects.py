@@ -47,7 +47,8 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
 def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """An optimizer of torch's, on which the constructor of the program's class runs; what a base does with its methods
     that is not seen, and comes before torch's, nobody knows. It may divide by the window that it is told."""
-    made = public_calls.call(run, algorithm, args, keywords, at)
+    name = f"torch.optim.{klass.node.name}" if class_members.of_class(klass, "step") else algorithm
+    made = public_calls.call(run, name, args, keywords, at)
     told_windows.tell(run, made, [*args, *keywords.values()])
     init = class_members.of_class(klass, "__init__")
     if isinstance(init, Function) and isinstance(init.node, ir.Function) and init.node.body:
@@ -123,10 +124,11 @@ def _base(klass: Class, role: Role) -> str | None:
 
 def _does_more(klass: Class) -> bool:
     """Whether a class of optimizers, or one between it and the public one, does more in its methods than torch's."""
-    return _erases(klass) or any(_does_more(base) for base in klass.bases if isinstance(base, Class))
+    return _does_more_itself(klass) or any(_does_more(base) for base in klass.bases if isinstance(base, Class))
 
 
-def _erases(klass: Class) -> bool:
+def _does_more_itself(klass: Class) -> bool:
+    """Whether what a class defines itself erases, has another `step` than a plain one, or more to be called beside."""
     step = klass.attributes.get("step")
     if step is None or "zero_grad" in klass.attributes:
         return "zero_grad" in klass.attributes
