@@ -13,6 +13,9 @@ from functools import lru_cache
 
 OPTIMIZER = "optimizer optimizers optimiser optimisers optim optims opt opts optimizerd optimizerg"
 OPTIMIZER_ITSELF = "optimizer optimiser"
+OF_OPTIMIZER = """parameters parameter params param groups group kwargs args arg cfg config conf configuration settings
+    options hparams dict name names type kind cls"""
+"""What ends the name of something that an optimizer is made of: `optimizer_grouped_parameters`."""
 OPTIMIZER_CLASS = """adam adamw adamax adagrad adadelta adafactor sgd lamb lars lion rmsprop muon shampoo sophia
     prodigy ranger optim optimizer optimiser"""
 SCALER = "scaler scalers"

@@ -225,7 +225,7 @@ def counted(run: Run, loss: Loss) -> dict[str, str]:
 
 def _several_optimizers(run: Run) -> bool:
     """Whether the gradients that are held back may be another optimizer's than the one that steps next."""
-    made = {event.site for event in run.events if event.kind is Kind.CREATE}
+    made = {event.site for event in run.events if event.kind is Kind.CREATE and event.scheduler is None}
     return len(made) + sum("#" not in key for key in run.optimizers) > 1
 
 

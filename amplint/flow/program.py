@@ -306,7 +306,7 @@ class Function(Node):
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: regions of a `forward`;
     `gives`: a loss, or acts. `silent`: it returns None. `left_open`: those who derive from its class fill it in.
-    `endless`: its values never end. `bound`: its own names."""
+    `endless`: its values never end. `bound`: its own names. `updates`: the step of an optimizer, which does no more."""
 
     name: str
     params: tuple[Param, ...]
@@ -324,6 +324,7 @@ class Function(Node):
     left_open: bool = False
     endless: bool = False
     bound: frozenset[str] = frozenset()
+    updates: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from amplint.lower.left_open import is_left_open
 from amplint.lower.names import binds, calls, dotted, functions, last, reaches, reads, walk
 from amplint.lower.norms import computes_with_norms
 from amplint.lower.parts import parts
+from amplint.lower.plain_steps import is_plain_step
 from amplint.lower.project import Neighbours, by_their_names, constants_of, is_idle
 from amplint.lower.put_aside import restores
 from amplint.lower.ranks import by_hand
@@ -214,6 +215,7 @@ class _Pruner:
             left_open=is_left_open(node),
             endless=id(node) in self.endless,
             bound=bound(node.body, self.kept),
+            updates=key == ".step" and is_plain_step(node),
         )
 
     def _if(self, node: ir.If) -> ir.If:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
-from amplint.domains import scheduler_units, schedules
+from amplint.dialects.torch import TORCH
+from amplint.domains import scheduler_units, schedules, told_windows
 from amplint.flow import program as ir
 from amplint.machine import attributes, hidden, libraries, public_calls
 from amplint.state import class_members, roles
@@ -31,7 +32,7 @@ from amplint.state.values import (
 def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """A new object of a class of the program, its constructor run; of a torch optimizer's subclass, an optimizer."""
     algorithm = _base(klass, Role.OPTIMIZER)
-    if algorithm is not None and not _overrides(klass, {"step", "zero_grad"}):
+    if algorithm is not None and not _does_more(klass):
         return _optimizer(run, klass, algorithm, args, keywords, at)
     if args and _is_number(klass):
         return args[0]
@@ -45,8 +46,10 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
 
 def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """An optimizer of torch's, on which the constructor of the program's class runs; what a base does with its methods
-    that is not seen, and comes before torch's, nobody knows."""
-    made = public_calls.call(run, algorithm, args, keywords, at)
+    that is not seen, and comes before torch's, nobody knows. It may divide by the window that it is told."""
+    name = f"torch.optim.{klass.node.name}" if class_members.of_class(klass, "step") else algorithm
+    made = public_calls.call(run, name, args, keywords, at)
+    told_windows.tell(run, made, [*args, *keywords.values()])
     init = class_members.of_class(klass, "__init__")
     if isinstance(init, Function) and isinstance(init.node, ir.Function) and init.node.body:
         run.invoke(Method(init, made), args, keywords, at)
@@ -119,11 +122,27 @@ def _base(klass: Class, role: Role) -> str | None:
     return None
 
 
-def _overrides(klass: Class, names: set[str]) -> bool:
-    """Whether a class, or one between it and the public one, has a method of its own of such a name."""
-    return bool(names & klass.attributes.keys()) or any(
-        _overrides(base, names) for base in klass.bases if isinstance(base, Class)
-    )
+def _does_more(klass: Class) -> bool:
+    """Whether a class of optimizers, or one between it and the public one, does more in its methods than torch's."""
+    return _does_more_itself(klass) or any(_does_more(base) for base in klass.bases if isinstance(base, Class))
+
+
+def _does_more_itself(klass: Class) -> bool:
+    """Whether what a class defines itself erases, has another `step` than a plain one, or more to be called beside."""
+    step = klass.attributes.get("step")
+    if step is None or "zero_grad" in klass.attributes:
+        return "zero_grad" in klass.attributes
+    plain = isinstance(step, Function) and isinstance(step.node, ir.Function) and _is_plain(step.node)
+    return not plain or any(_is_called_on_it(name) for name in klass.attributes)
+
+
+def _is_plain(step: ir.Function) -> bool:
+    return step.updates and not (step.backward or step.steps or step.zeroes)
+
+
+def _is_called_on_it(name: str) -> bool:
+    """Whether others call a method of an optimizer that torch's have not."""
+    return name != "step" and not name.startswith("_") and name not in TORCH.quiet
 
 
 _KEEPERS = frozenset("dataclass define frozen mutable NamedTuple".split())

@@ -40,6 +40,8 @@ from amplint.state.values import (
     Criterion,
     Function,
     Gradient,
+    Incomplete,
+    Instance,
     Loss,
     Method,
     Once,
@@ -218,6 +220,31 @@ def is_criterion(name: str) -> bool:
     return (_CRITERION(name) or _CRITERION_NAMED(name)) and said[0] not in _VERBS
 
 
+def _is_made(run: Run, func: Symbol, values: tuple[Value, ...]) -> bool:
+    """Whether a class is called that is a loss function, with settings and ahead of the batches: that makes one."""
+    data = any(
+        isinstance(value, Loss) or (isinstance(value, Symbol) and value.origin is Origin.DATA) for value in values
+    )
+    return func.name[:1].isupper() and not data and not run.in_batches
+
+
+def _criterion(func: Symbol, values: tuple[Value, ...], keywords: dict[str, Value], told: bool) -> Symbol:
+    """A loss function of a class that is not seen: how it weighs is not known if it was told of the window, of another
+    reduction than the mean, or of something that may hold either."""
+    reduction = keywords.get("reduction", "mean") == "mean" and "size_average" not in keywords
+    told = told or not reduction or isinstance(keywords, Incomplete) or any(_may_tell(value) for value in values)
+    return Symbol(f"{func.text}()", Origin.OPAQUE, tags=frozenset({TOLD} if told else ()))
+
+
+def _may_tell(value: Value) -> bool:
+    """Whether a setting may be a whole object of settings, or the name of a reduction."""
+    return (
+        isinstance(value, Instance | dict)
+        or value in ("sum", "none")
+        or (isinstance(value, Symbol) and "." not in value.text)
+    )
+
+
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     norms.called(run, func.name, [*args, *keywords.values()], at)
     computes = func.wrapper is Wrapper.INSIDE or not only_reads(func.name)
@@ -233,8 +260,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
         return with_changes(losses[0], attached=False)
     if is_criterion(func.name):
         divides = losses or told_windows.was_told(run, func) or told_windows.speaks_of_window(run, values)
-        if not args and not keywords:
-            return Symbol(func.text + "()", Origin.OPAQUE)
+        if not values or _is_made(run, func, values):
+            return _criterion(func, values, keywords, bool(divides))
         trail = precision.trail_of(run, [*args, *keywords.values()])
         if roles.is_model(run, func):
             trail.reach = provenance.through(run, func.text, [*args, *keywords.values()])

@@ -59,6 +59,7 @@ class Ledger:
     `clipped`: since the last backward, step or erasure. `used`: an optimizer step has consumed what `grads` holds.
     `crossed`: `grads` were made under a loss scale that `update()` may since have changed.
     `missed`: since the last backward a clip went to another optimizer's parameters, which had no gradients of it.
+    `fresh`: no backward and no step was seen yet.
     `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
     `unscaled_by`: what the gradients were divided by after their last loss had been multiplied by the same.
     `scaler`, `maker`: the scaler that the last step went through, and where it was made. `scaler_steps`: the steps in
@@ -85,7 +86,7 @@ class Ledger:
     window: Window = field(default=NO_WINDOW)
 
 
-UNKNOWN = Ledger(Grads.UNKNOWN, Stage.UNKNOWN, fresh=False)
+UNKNOWN = Ledger(Grads.UNKNOWN, Stage.UNKNOWN)
 """A ledger of which nothing is known."""
 
 
@@ -172,7 +173,6 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             Feed.UNKNOWN_BACKWARD: _FLAG_OFF,
             Feed.STEP: _FLAG_OFF,
             Feed.SCALER_STEP: _FLAG_OFF,
-            Feed.OPAQUE: _FLAG_OFF,
         },
     }
 )

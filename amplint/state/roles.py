@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MODEL, _OPTIMIZER_CLASS = within(words.MODEL), within(words.OPTIMIZER_CLASS)
 _OPTIMIZER, _SCALER = within(words.OPTIMIZER), ending(words.SCALER)
-_ENDS_OPTIMIZER = ending(words.OPTIMIZER)
+_ENDS_OPTIMIZER, _OF_OPTIMIZER = ending(words.OPTIMIZER), ending(words.OF_OPTIMIZER)
 _NUMBERS_SCALER = within(words.NUMBERS_SCALER)
 _SCHEDULER, _RATE = within(words.SCHEDULER), ending(words.RATE_ITSELF)
 _GIVEN, _ONE = consisting(words.OPTIMIZER_ITSELF, "scaler", words.KINDS), within(words.OPTIMIZER_ITSELF, "scaler")
@@ -147,7 +147,7 @@ def _role(name: str, used: frozenset[str]) -> str | None:
         return "scaler"
     if "step" in used and is_scheduler_name(name):
         return "scheduler"
-    if ("zero_grad" in used and "step" in used) or _OPTIMIZER(name):
+    if ("zero_grad" in used and "step" in used) or (_OPTIMIZER(name) and not _OF_OPTIMIZER(name)):
         return "optimizer"
     return None
 

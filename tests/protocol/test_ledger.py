@@ -120,8 +120,9 @@ def test_the_algorithm_is_that_of_the_constructor():
 
 
 def test_of_an_unknown_ledger_nothing_is_claimed():
-    assert (UNKNOWN.grads, UNKNOWN.stage, UNKNOWN.fresh) == (Grads.UNKNOWN, Stage.UNKNOWN, False)
+    assert (UNKNOWN.grads, UNKNOWN.stage, UNKNOWN.fresh) == (Grads.UNKNOWN, Stage.UNKNOWN, True)
     assert not after(CLIP, start=UNKNOWN).led_by_clip
+    assert after(ZERO, CLIP, start=UNKNOWN).led_by_clip
     assert Ledger().fresh
 
 
