@@ -13,7 +13,8 @@ from amplint.dialects.schedules import DERIVED_FROM
 from amplint.dialects.vocabulary import within
 from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
-from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects, tree_of
+from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects
+from amplint.source.trees import every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
 MAX_ROWS = 400
@@ -73,7 +74,8 @@ def _outline(path: str, changed: int, size: int) -> Outline | None:
     for unit in tree.body:
         for name in _bound(unit, stars):
             names[name] = (*names.get(name, ()), unit)
-    nested = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    whole = every_node(tree) if "global" in text else ()
+    nested = {name for node in whole if isinstance(node, ast.Global) for name in node.names}
     return Outline(tuple(LINE.findall(text)), names, tuple(stars), frozenset(nested))
 
 
@@ -134,7 +136,7 @@ def _bound(unit: Unit, stars: list[str]) -> Iterator[str]:
 def handed_on(found: Outline, name: str) -> str | None:
     """The qualified name that an import of the file gives to `name`, None if the file defines it itself."""
     for unit in found.names.get(name, ()):
-        for node in ast.walk(unit) if isinstance(unit, (ast.If, ast.Try)) else (unit,):
+        for node in inside(unit) if isinstance(unit, (ast.If, ast.Try)) else (unit,):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:
@@ -168,7 +170,7 @@ def _takes_a_part(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def _gives_precision(unit: ast.stmt) -> bool:
     """Whether a function hands out an autocast region, by itself or by what it returns, or a dtype."""
-    parts = list(ast.walk(unit))
+    parts = list(inside(unit))
     handed = [part.value for part in parts if isinstance(part, ast.Return) and part.value is not None]
     yields = any(isinstance(part, ast.Yield) for part in parts)
     entered = [one.context_expr for part in parts if yields and isinstance(part, ast.With) for one in part.items]
@@ -231,7 +233,7 @@ def _of_torch(found: Outline, base: str) -> bool:
 def _gives_loss(unit: ast.ClassDef) -> bool:
     """Whether an object of a class returns a loss when it is called."""
     called = (node for node in unit.body if isinstance(node, ast.FunctionDef) and node.name in ("forward", "__call__"))
-    returned = (part.value for node in called for part in ast.walk(node) if isinstance(part, ast.Return) and part.value)
+    returned = (part.value for node in called for part in inside(node) if isinstance(part, ast.Return) and part.value)
     return any(_LOSS.search(ast.unparse(value)) for value in returned)
 
 
@@ -272,7 +274,7 @@ def _closure(found: Outline, wanted: Collection[str]) -> list[Unit]:
             if id(unit) in kept or not _joins(found, unit, name, asked):
                 continue
             kept[id(unit)] = unit
-            waiting += [node.id for node in ast.walk(unit) if isinstance(node, ast.Name) and node.id in found.names]
+            waiting += [node.id for node in inside(unit) if isinstance(node, ast.Name) and node.id in found.names]
     return sorted(kept.values(), key=lambda unit: unit.lineno)
 
 
