@@ -11,43 +11,51 @@ from amplint.dialects import LOSS_BASES, OVERRIDES, SEEDS
 SEEDING = frozenset({"backward", "manual_backward", "zero_grad"}) | SEEDS
 """What makes a training step wherever it is called."""
 
-SETTINGS = tuple(
-    map(
-        re.compile,
-        (
-            r"\bcuda\.amp\b|\bcuda import amp\b",
-            r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b",
-            r"(?s)^(?=.*\bfrom_pretrained\b)(?=.*\bdtype\s*=|.*\btorch_dtype\s*=).*\b(fp|bf)16\s*=\s*True\b",
-            r"(?i)scaler\w*\.state_dict\b(?!\s*\()",
-        ),
-    )
-)
-"""What is looked at without a training step: a spelling of old, two precisions at once, a precision for a model that
-was loaded in another, a state that is not asked for."""
+_SETTINGS = {
+    ("cuda.amp", "cuda import amp"): r"\bcuda\.amp\b|\bcuda import amp\b",
+    ("bf16",): r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b",
+    ("fp16", "bf16"): r"(?s)^(?=.*\bfrom_pretrained\b)(?=.*\bdtype\s*=|.*\btorch_dtype\s*=).*\b(fp|bf)16\s*=\s*True\b",
+    ("caler", "CALER"): r"(?i)scaler\w*\.state_dict\b(?!\s*\()",
+}
+"""What is looked at without a training step, by words of which one occurs there: a spelling of old, two precisions at
+once, a precision for a model that was loaded in another, a state that is not asked for."""
+
+_COMPILED = tuple((hints, re.compile(pattern)) for hints, pattern in _SETTINGS.items())
 
 HELD = re.compile(r"\b\w+\.\w+\.parameters\(\)")
 
 _OPENS = r"[\s\\]*\("
+_NAMED = (*SEEDING, *OVERRIDES, *LOSS_BASES, "GradScaler")
 _CALLS = re.compile(
     rf"(?<!def )\b(?:{'|'.join(sorted(SEEDING))}){_OPENS}|GradScaler|{'|'.join(sorted(LOSS_BASES))}"
     rf"|\b(?:def|class)\s+(?:{'|'.join(sorted(OVERRIDES))})\b"
 )
-_AUTOCAST = re.compile(rf"\bautocast{_OPENS}(?!\s*(?:device_type\s*=|[\"']))")
+_AUTOCAST = re.compile(rf"autocast{_OPENS}(?!\s*(?:device_type\s*=|[\"']))")
 """A region that may have no device; one that has is fine, unless it is of the old spelling."""
 
-_PARAMETERS = re.compile(rf"\bparameters{_OPENS}")
+_PARAMETERS = re.compile(rf"parameters{_OPENS}")
 _GONE_OVER = re.compile(r"(?:\bin [\w.]+\.|\bdef )$")
 """What stands before the parameters of a loop, and before the definition of such a method: neither is handed on."""
 
 
 def may_hold_a_step(text: str, seeds: Collection[str] = ()) -> bool:
-    """Whether a text may hold something that `scout` looks for. `seeds`: what else makes a training step."""
+    """Whether a text may hold something that `scout` looks for. `seeds`: what else makes a training step.
+
+    A word is looked for before a pattern is: one `in` is a memory search, and most texts hold few of them.
+    """
     return (
-        any(found.search(text) for found in (_CALLS, _AUTOCAST, *SETTINGS))
+        (any(word in text for word in _NAMED) and _CALLS.search(text) is not None)
+        or _AUTOCAST.search(text) is not None
+        or sets_a_precision(text)
         or any(seed in text for seed in seeds)
         or ("clip_grad_norm_" in text and HELD.search(text) is not None)
         or _hands_parameters_on(text)
     )
+
+
+def sets_a_precision(text: str) -> bool:
+    """Whether a text holds a setting that is looked at without a training step."""
+    return any(any(hint in text for hint in hints) and found.search(text) for hints, found in _COMPILED)
 
 
 def _hands_parameters_on(text: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from amplint.dialects import LOSS_BASES, OVERRIDES
-from amplint.source.glance import HELD, SEEDING, SETTINGS, may_hold_a_step
+from amplint.source.glance import HELD, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -51,9 +51,7 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
         check_brackets(text)
         return text
     _check_depth(tree)
-    if not any(found.search(text) for found in SETTINGS) and not any(
-        _matters(node, text, seeds) for node in every_node(tree)
-    ):
+    if not sets_a_precision(text) and not any(_matters(node, text, seeds) for node in every_node(tree)):
         return None
     lines = LINE.findall(text)
     for first, last, indent in blanks(tree, lines, deciding(tree), seeds):
