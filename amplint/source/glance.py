@@ -24,18 +24,21 @@ _COMPILED = tuple((hints, re.compile(pattern)) for hints, pattern in _SETTINGS.i
 
 HELD = re.compile(r"\b\w+\.\w+\.parameters\(\)")
 
-_OPENS = r"[\s\\]*\("
-_NAMED = (*SEEDING, *OVERRIDES, *LOSS_BASES, "GradScaler")
-_CALLS = re.compile(
-    rf"(?<!def )\b(?:{'|'.join(sorted(SEEDING))}){_OPENS}|GradScaler|{'|'.join(sorted(LOSS_BASES))}"
-    rf"|\b(?:def|class)\s+(?:{'|'.join(sorted(OVERRIDES))})\b"
-)
-_AUTOCAST = re.compile(rf"autocast{_OPENS}(?!\s*(?:device_type\s*=|[\"']))")
+
+def _called(word: str, unlike: str = "") -> str:
+    """A word that is called, not defined. It stands first, for a literal is searched for as fast as memory is."""
+    return rf"{word}(?<!\w{word})(?<!def {word})[\s\\]*\({unlike}"
+
+
+_CALLS = tuple(re.compile(_called(word)) for word in sorted(SEEDING))
+_AUTOCAST = re.compile(_called("autocast", r"(?!\s*(?:device_type\s*=|[\"']))"))
 """A region that may have no device; one that has is fine, unless it is of the old spelling."""
 
-_PARAMETERS = re.compile(rf"parameters{_OPENS}")
-_GONE_OVER = re.compile(r"(?:\bin [\w.]+\.|\bdef )$")
-"""What stands before the parameters of a loop, and before the definition of such a method: neither is handed on."""
+_OVERRIDES = re.compile(rf"\b(?:def|class)\s+(?:{'|'.join(sorted(OVERRIDES))})\b")
+_PARTS = frozenset({"GradScaler"}) | LOSS_BASES
+_PARAMETERS = re.compile(_called("parameters"))
+_GONE_OVER = re.compile(r"\bin [\w.]+\.$")
+"""What stands before the parameters that a loop goes over, and that are not handed on."""
 
 
 def may_hold_a_step(text: str, seeds: Collection[str] = ()) -> bool:
@@ -44,7 +47,9 @@ def may_hold_a_step(text: str, seeds: Collection[str] = ()) -> bool:
     A word is looked for before a pattern is: one `in` is a memory search, and most texts hold few of them.
     """
     return (
-        (any(word in text for word in _NAMED) and _CALLS.search(text) is not None)
+        any(call.search(text) for call in _CALLS)
+        or any(part in text for part in _PARTS)
+        or (any(name in text for name in OVERRIDES) and _OVERRIDES.search(text) is not None)
         or _AUTOCAST.search(text) is not None
         or sets_a_precision(text)
         or any(seed in text for seed in seeds)

@@ -68,8 +68,8 @@ def _levels(node: ast.AST) -> tuple[list[ast.AST], int]:
             end, levels = len(found), levels + 1
         for name in _FIELDS[type(part)]:
             value = getattr(part, name)
-            if isinstance(value, ast.AST):
-                found.append(value)
-            elif type(value) is list:
+            if type(value) is list:
                 found += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
     return found, levels
