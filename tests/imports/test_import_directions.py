@@ -65,7 +65,7 @@ ROOMS = {
     "own_names": ("dialects", "protocol"),
 }
 LIVE_ROOMS = ("catalogue", "dialects", "protocol")
-HOMES_OF_LIBCST = ("amplint.source.parse", "amplint.lower", "amplint.fix")
+HOMES_OF_LIBCST = ("amplint.source.parse", "amplint.source.positions", "amplint.lower", "amplint.fix")
 LIGHT_ROOMS = ("protocol", "catalogue", "dialects", "flow", "state", "domains", "machine", "report")
 INTERPRETER = ("state", "domains", "machine", "lower", "flow")
 HEAVY = {"libcst", "torch"}
