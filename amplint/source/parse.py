@@ -1,4 +1,4 @@
-"""Text to a LibCST tree with positions. LibCST is imported here, in `positions`, in `lower` and in `fix`, nowhere else."""
+"""Text to a LibCST tree with positions. LibCST is imported here, in `positions`, `lower` and `fix`, nowhere else."""
 
 from __future__ import annotations
 
