@@ -1,0 +1,41 @@
+"""Findings that one process has found already: who imports a file that is mended is analysed for it, and again in its
+own turn, and once more for the next file that it imports."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+
+from amplint.findings import Finding
+from amplint.source import importing
+from amplint.source.asked import Answers, answered_by, heard_again, recorded, still_so
+
+answered_by(importing.QUESTION, importing.state)
+
+Analysis = Callable[[str, str], list[Finding]]
+MOST = 1024  # files whose findings are remembered
+
+
+def remembered(analysis: Analysis, told: Callable[[str], str]) -> Analysis:
+    """The same analysis, done once for a text while all that it asked of the file system stays so, and until MOST others
+    were analysed. `told`: what else the findings in a file depend on."""
+
+    def asked(text: str, filename: str) -> list[Finding]:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        place = (filename, os.getcwd(), digest, told(filename))
+        known = _FOUND.get(place)
+        if known is None or not still_so(known[0]):
+            with recorded() as answers:
+                found = analysis(text, filename)
+            if len(_FOUND) >= MOST:
+                _FOUND.clear()
+            known = _FOUND[place] = answers, tuple(found)
+        else:
+            heard_again(known[0])
+        return list(known[1])
+
+    return asked
+
+
+_FOUND: dict[tuple[str, ...], tuple[Answers, tuple[Finding, ...]]] = {}
