@@ -18,8 +18,10 @@ MOST = 1024  # files whose findings are remembered
 
 
 def remembered(analysis: Analysis, told: Callable[[str], str]) -> Analysis:
-    """The same analysis, done once for a text while all that it asked of the file system stays so, and until MOST others
-    were analysed. `told`: what else the findings in a file depend on."""
+    """The same analysis, done once for a text while all that it asked of the file system stays so.
+
+    It is forgotten when MOST others were analysed. `told`: what else the findings in a file depend on.
+    """
 
     def asked(text: str, filename: str) -> list[Finding]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
