@@ -95,17 +95,35 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
         text = _text(path, *about) if about is not None else None
     except Unreadable:
         text = None
-    if text is None or not (_says(text, name) or _STARS.search(text)):
+    if about is None or text is None or not (_says(text, name) or _takes_all(path, *about)):
         return False
-    if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
-        return None
-    if any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES, _PRECISION)):
+    if base or not _defines(text, name) or _acts(path, *about):
         return None
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
     if not re.search(rf"^def {re.escape(name)}\b", text, re.M):
         return False
     return None if TRAINING.search(text) else True
+
+
+def _defines(text: str, name: str) -> bool:
+    """Whether a text holds a function, or a class that derives from another, of that name."""
+    if f"def {name}" not in text and f"class {name}(" not in text:
+        return False
+    return bool(re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M))
+
+
+@lru_cache(maxsize=2048)
+def _takes_all(path: str, changed: int, size: int) -> bool:
+    """Whether a file takes over all names of another. Kept as long as the file is the same."""
+    return _STARS.search(_text(path, changed, size)) is not None
+
+
+@lru_cache(maxsize=2048)
+def _acts(path: str, changed: int, size: int) -> bool:
+    """Whether anything in a file may have a part in a step. Kept as long as the file is the same."""
+    text = _text(path, changed, size)
+    return any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES, _PRECISION))
 
 
 def _says(text: str, name: str) -> bool:
