@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from amplint.findings import Finding
 from amplint.source import importing
-from amplint.source.asked import Answers, answered_by, heard_again, recorded, still_so
+from amplint.source.asked import Answers, answered_by, once
 
 answered_by(importing.QUESTION, importing.state)
 
@@ -26,16 +26,7 @@ def remembered(analysis: Analysis, told: Callable[[str], str]) -> Analysis:
     def asked(text: str, filename: str) -> list[Finding]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         place = (filename, os.getcwd(), digest, told(filename))
-        known = _FOUND.get(place)
-        if known is None or not still_so(known[0]):
-            with recorded() as answers:
-                found = analysis(text, filename)
-            if len(_FOUND) >= MOST:
-                _FOUND.clear()
-            known = _FOUND[place] = answers, tuple(found)
-        else:
-            heard_again(known[0])
-        return list(known[1])
+        return list(once(_FOUND, place, MOST, lambda: tuple(analysis(text, filename))))
 
     return asked
 

@@ -17,7 +17,7 @@ from amplint.lower.documents import with_documents
 from amplint.lower.names import binds, walk
 from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
-from amplint.source.asked import Answers, heard_again, recorded, still_so
+from amplint.source.asked import Answers, once
 from amplint.source.definitions import Outline, at_a_glance, handed_on, is_quiet, outline, reduced, worth_following
 from amplint.source.neighbours import resolved
 from amplint.source.parse import parse
@@ -150,17 +150,7 @@ def _taken(file: str, names: set[str]) -> Body | None:
     Kept by the file and the names, for as long as all that was asked for them stays so, until MOST_TAKEN others were
     asked for: the files of a project take the same things from the same neighbours.
     """
-    place = (file, os.getcwd(), frozenset(names))
-    known = _TAKEN.get(place)
-    if known is not None and still_so(known[0]):
-        heard_again(known[0])
-        return known[1]
-    with recorded() as asked:
-        taken = _taken_now(file, names)
-    if len(_TAKEN) >= MOST_TAKEN:
-        _TAKEN.clear()
-    _TAKEN[place] = asked, taken
-    return taken
+    return once(_TAKEN, (file, os.getcwd(), frozenset(names)), MOST_TAKEN, lambda: _taken_now(file, names))
 
 
 MOST_TAKEN = 256
