@@ -25,7 +25,7 @@ def remembered(analysis: Analysis, told: Callable[[str], str]) -> Analysis:
 
     def asked(text: str, filename: str) -> list[Finding]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        place = (filename, os.getcwd(), digest, told(filename))
+        place: tuple[str, ...] = (filename, os.getcwd(), digest, told(filename))
         return list(once(_FOUND, place, MOST, lambda: tuple(analysis(text, filename))))
 
     return asked
