@@ -25,10 +25,10 @@ def remembered(analysis: Analysis, told: Callable[[str], str]) -> Analysis:
 
     def asked(text: str, filename: str) -> list[Finding]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        place: tuple[str, ...] = (filename, os.getcwd(), digest, told(filename))
+        place = (filename, os.getcwd(), digest, told(filename))
         return list(once(_FOUND, place, MOST, lambda: tuple(analysis(text, filename))))
 
     return asked
 
 
-_FOUND: dict[tuple[str, ...], tuple[Answers, tuple[Finding, ...]]] = {}
+_FOUND: dict[tuple[str, str, str, str], tuple[Answers, tuple[Finding, ...]]] = {}
