@@ -26,7 +26,8 @@ def remembered(analysis: Analysis, told: Callable[[str], str]) -> Analysis:
     def asked(text: str, filename: str) -> list[Finding]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         place = (filename, os.getcwd(), digest, told(filename))
-        return list(once(_FOUND, place, MOST, lambda: tuple(analysis(text, filename))))
+        found = once(_FOUND, place, MOST, lambda: tuple(analysis(text, filename)))
+        return list(found)
 
     return asked
 
