@@ -37,7 +37,7 @@ from amplint.protocol.events import Event, Site
 from amplint.protocol.facts import PIPELINED, SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
-from amplint.source.asked import Answers, heard_again, recorded, stamp, still_so
+from amplint.source.asked import Answers, once, stamp
 from amplint.source.defaults import ones
 from amplint.source.discover import shown
 from amplint.source.prefilter import more_than_zeroing
@@ -126,23 +126,14 @@ def side_by_side_of(
 def _own(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     """What another file is told itself: the rules that are broken in it, and where."""
     place = (filename, os.getcwd(), *(dialect.program for dialect in taught))
-    kept = _OWN.get(place)
-    if kept is not None and still_so(kept[0]):
-        heard_again(kept[0])
-        return kept[1]
-    with recorded() as asked:
-        stamp(filename)
-        keys = _own_now(filename, taught)
-    if len(_OWN) >= MOST_KEPT:
-        _OWN.clear()
-    _OWN[place] = asked, keys
-    return keys
+    return once(_OWN, place, MOST_KEPT, lambda: _own_now(filename, taught))
 
 
 _OWN: dict[tuple[str, ...], tuple[Answers, frozenset[tuple[str, Site]]]] = {}
 
 
 def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
+    stamp(filename)
     played = played_file(filename, taught)
     found = _all_breaches(played, RULES, frozenset()) if played is not None else ()
     return frozenset(breach.key for breach in found if breach.site.path == filename)

@@ -332,7 +332,11 @@ def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
         versions = settings.versions_of(filename)
         return findings_of(text, filename, versions, noisy=True, taught=taught(settings.dialects))
 
-    return analyse
+    if settings.fixing is Fixing.NONE:
+        return analyse
+    from amplint.remembered import remembered
+
+    return remembered(analyse, lambda filename: repr((settings.versions_of(filename), settings.dialects)))
 
 
 def _broken(script: Script, filename: str, speaking: frozenset[str]) -> list[Finding]:

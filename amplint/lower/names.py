@@ -12,24 +12,24 @@ from amplint.dialects.syntax import THROUGH
 from amplint.dialects.vocabulary import ending, within
 from amplint.flow import program as ir
 
-_PARTS: dict[type, tuple[str, ...]] = {}
+
+class _Parts(dict[type, tuple[str, ...]]):
+    """The fields of a type of node that can hold nodes, by their annotations."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        found = tuple(part.name for part in fields(kind) if _HOLDS.search(str(part.type)))
+        self[kind] = found
+        return found
 
 
-def _parts(kind: type) -> tuple[str, ...]:
-    """The fields of a node type that can hold nodes, by their annotations."""
-    found = _PARTS.get(kind)
-    if found is None:
-        found = _PARTS[kind] = tuple(part.name for part in fields(kind) if _HOLDS.search(str(part.type)))
-    return found
-
-
+_PARTS = _Parts()
 _HOLDS = re.compile(r"\b(Expr|Stmt|Param)\b")
 
 
 def children(node: object) -> list[object]:
     """The nodes directly inside a node, in source order."""
     found: list[object] = []
-    for name in _parts(type(node)):
+    for name in _PARTS[type(node)]:
         value = getattr(node, name)
         if type(value) is tuple:
             _gather(value, found)
@@ -62,17 +62,50 @@ def _gather(values: tuple[object, ...], found: list[object]) -> None:
 _NODES = (ir.Node, ir.Param)
 
 
-def walk(node: object) -> list[object]:
-    """A node and everything inside it, functions included, in source order."""
-    stack, found = [node], []
-    while stack:
-        part = stack.pop()
-        found.append(part)
-        inside = children(part)
-        if inside:
-            inside.reverse()
-            stack += inside
-    return found
+def walk(node: object) -> tuple[object, ...]:
+    """A node and everything inside it, functions included, in source order.
+
+    That of a compound statement is kept by the statement itself, until so many others were asked about: every pass over
+    a module asks for it.
+    """
+    if not isinstance(node, _COMPOUND):
+        return _walked(node)
+    known = _WALKED.get(id(node))
+    if known is None:
+        if len(_WALKED) >= MOST_WALKED:
+            _WALKED.clear()
+        known = _WALKED[id(node)] = _walked(node)  # it begins with the node, which therefore keeps its identity
+    return known
+
+
+_COMPOUND = (ir.Function, ir.Class, ir.If, ir.For, ir.While, ir.With, ir.Try)
+MOST_WALKED = 4096
+_WALKED: dict[int, tuple[object, ...]] = {}
+
+
+def _walked(node: object) -> tuple[object, ...]:
+    found: list[object] = []
+    _add(node, found)
+    return tuple(found)
+
+
+def _add(node: object, found: list[object]) -> None:
+    """Adds a node and everything inside it. It is written out, for nothing else is done as often in a reading."""
+    found.append(node)
+    for name in _PARTS[type(node)]:
+        value = getattr(node, name)
+        if type(value) is tuple:
+            _add_all(value, found)
+        elif value is not None:
+            _add(value, found)
+
+
+def _add_all(values: tuple[object, ...], found: list[object]) -> None:
+    for value in values:
+        if isinstance(value, _NODES):
+            _add(value, found)
+        elif type(value) is tuple:
+            _add_all(value, found)
 
 
 def last(node: object) -> str:

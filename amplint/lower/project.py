@@ -8,6 +8,7 @@ to do nothing to what it is handed.
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,7 @@ from amplint.lower.documents import with_documents
 from amplint.lower.names import binds, walk
 from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
+from amplint.source.asked import Answers, once
 from amplint.source.definitions import Outline, at_a_glance, handed_on, is_quiet, outline, reduced, worth_following
 from amplint.source.neighbours import resolved
 from amplint.source.parse import parse
@@ -143,7 +145,19 @@ def class_text(importer: str, qualified: str, hops: int = _HOPS) -> str:
 
 
 def _taken(file: str, names: set[str]) -> Body | None:
-    """The lowered definitions of a file, None if they cannot be read."""
+    """The lowered definitions of a file, None if they cannot be read.
+
+    Kept by the file and the names, for as long as all that was asked for them stays so, until MOST_TAKEN others were
+    asked for: the files of a project take the same things from the same neighbours.
+    """
+    return once(_TAKEN, (file, os.getcwd(), frozenset(names)), MOST_TAKEN, lambda: _taken_now(file, names))
+
+
+MOST_TAKEN = 256
+_TAKEN: dict[tuple[str, str, frozenset[str]], tuple[Answers, Body | None]] = {}
+
+
+def _taken_now(file: str, names: set[str]) -> Body | None:
     found = outline(file)
     if found is None:
         return None

@@ -17,6 +17,8 @@ Stamp = tuple[int, int]
 Answer = bool | Stamp | None
 Answers = dict[Question, Answer]
 _Told = TypeVar("_Told", bound=Answer)
+_Key = TypeVar("_Key")
+_Made = TypeVar("_Made")
 
 _listening: list[Answers] = []
 
@@ -74,6 +76,20 @@ def stamp(path: str) -> Stamp | None:
 def still_so(answers: Answers) -> bool:
     """Whether all of it would be answered the same now."""
     return all(_ASKED[kind](path) == answer for (kind, path), answer in answers.items())
+
+
+def once(memory: dict[_Key, tuple[Answers, _Made]], key: _Key, most: int, make: Callable[[], _Made]) -> _Made:
+    """What is made for a key; kept for as long as all that was asked for it stays so, and until `most` others were."""
+    known = memory.get(key)
+    if known is not None and still_so(known[0]):
+        heard_again(known[0])
+        return known[1]
+    with recorded() as asked:
+        made = make()
+    if len(memory) >= most:
+        memory.clear()
+    memory[key] = asked, made
+    return made
 
 
 def digest(path: str) -> str:

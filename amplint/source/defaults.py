@@ -7,6 +7,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from amplint.source.reading import Unreadable
+from amplint.source.trees import every_node, tree_of
+
 _ONE = re.compile(r"[=,:]\s*1\s*[,)}\r\n#]")
 _FALLS_BACK = frozenset({"get", "getattr", "pop", "setdefault"})
 
@@ -16,10 +19,10 @@ def ones(text: str) -> frozenset[str]:
     if _ONE.search(text) is None:
         return frozenset()
     try:
-        nodes = ast.walk(ast.parse(text))
-        return frozenset(name for node in nodes for name in _of(node))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = tree_of(text)
+    except Unreadable:
         return frozenset()
+    return frozenset(name for node in every_node(tree) for name in _of(node)) if tree is not None else frozenset()
 
 
 def _of(node: ast.AST) -> Iterator[str]:

@@ -13,7 +13,8 @@ from amplint.dialects.schedules import DERIVED_FROM
 from amplint.dialects.vocabulary import within
 from amplint.source.asked import stamp
 from amplint.source.reading import Unreadable, decoded, read
-from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects, tree_of
+from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects
+from amplint.source.trees import every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
 MAX_ROWS = 400
@@ -73,7 +74,8 @@ def _outline(path: str, changed: int, size: int) -> Outline | None:
     for unit in tree.body:
         for name in _bound(unit, stars):
             names[name] = (*names.get(name, ()), unit)
-    nested = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    whole = every_node(tree) if "global" in text else ()
+    nested = {name for node in whole if isinstance(node, ast.Global) for name in node.names}
     return Outline(tuple(LINE.findall(text)), names, tuple(stars), frozenset(nested))
 
 
@@ -93,17 +95,35 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
         text = _text(path, *about) if about is not None else None
     except Unreadable:
         text = None
-    if text is None or not (_says(text, name) or _STARS.search(text)):
+    if about is None or text is None or not (_says(text, name) or _takes_all(path, *about)):
         return False
-    if base or not re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M):
-        return None
-    if any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES, _PRECISION)):
+    if base or not _defines(text, name) or _acts(path, *about):
         return None
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
     if not re.search(rf"^def {re.escape(name)}\b", text, re.M):
         return False
     return None if TRAINING.search(text) else True
+
+
+def _defines(text: str, name: str) -> bool:
+    """Whether a text holds a function, or a class that derives from another, of that name."""
+    if f"def {name}" not in text and f"class {name}(" not in text:
+        return False
+    return bool(re.search(rf"^(?:(?:async )?def {re.escape(name)}\b|class {re.escape(name)}\()", text, re.M))
+
+
+@lru_cache(maxsize=2048)
+def _takes_all(path: str, changed: int, size: int) -> bool:
+    """Whether a file takes over all names of another. Kept as long as the file is the same."""
+    return _STARS.search(_text(path, changed, size)) is not None
+
+
+@lru_cache(maxsize=2048)
+def _acts(path: str, changed: int, size: int) -> bool:
+    """Whether anything in a file may have a part in a step. Kept as long as the file is the same."""
+    text = _text(path, changed, size)
+    return any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES, _PRECISION))
 
 
 def _says(text: str, name: str) -> bool:
@@ -134,7 +154,7 @@ def _bound(unit: Unit, stars: list[str]) -> Iterator[str]:
 def handed_on(found: Outline, name: str) -> str | None:
     """The qualified name that an import of the file gives to `name`, None if the file defines it itself."""
     for unit in found.names.get(name, ()):
-        for node in ast.walk(unit) if isinstance(unit, (ast.If, ast.Try)) else (unit,):
+        for node in inside(unit) if isinstance(unit, (ast.If, ast.Try)) else (unit,):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:
@@ -168,7 +188,7 @@ def _takes_a_part(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def _gives_precision(unit: ast.stmt) -> bool:
     """Whether a function hands out an autocast region, by itself or by what it returns, or a dtype."""
-    parts = list(ast.walk(unit))
+    parts = list(inside(unit))
     handed = [part.value for part in parts if isinstance(part, ast.Return) and part.value is not None]
     yields = any(isinstance(part, ast.Yield) for part in parts)
     entered = [one.context_expr for part in parts if yields and isinstance(part, ast.With) for one in part.items]
@@ -231,7 +251,7 @@ def _of_torch(found: Outline, base: str) -> bool:
 def _gives_loss(unit: ast.ClassDef) -> bool:
     """Whether an object of a class returns a loss when it is called."""
     called = (node for node in unit.body if isinstance(node, ast.FunctionDef) and node.name in ("forward", "__call__"))
-    returned = (part.value for node in called for part in ast.walk(node) if isinstance(part, ast.Return) and part.value)
+    returned = (part.value for node in called for part in inside(node) if isinstance(part, ast.Return) and part.value)
     return any(_LOSS.search(ast.unparse(value)) for value in returned)
 
 
@@ -272,7 +292,7 @@ def _closure(found: Outline, wanted: Collection[str]) -> list[Unit]:
             if id(unit) in kept or not _joins(found, unit, name, asked):
                 continue
             kept[id(unit)] = unit
-            waiting += [node.id for node in ast.walk(unit) if isinstance(node, ast.Name) and node.id in found.names]
+            waiting += [node.id for node in inside(unit) if isinstance(node, ast.Name) and node.id in found.names]
     return sorted(kept.values(), key=lambda unit: unit.lineno)
 
 

@@ -15,7 +15,7 @@ from amplint.source.asked import stamp
 from amplint.source.imported import imported
 from amplint.source.languages import script_of
 from amplint.source.reading import Unreadable, read
-from amplint.source.scout import tree_of
+from amplint.source.trees import every_node, inside, tree_of
 
 FARTHEST = 3
 """Files from one to the next in which the targets may be made."""
@@ -82,7 +82,7 @@ def _made(text: str) -> tuple[tuple[str, ...], Constants]:
         return (), {}
     constants: Constants = {}
     values: dict[str, None] = {}
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in every_node(tree) if tree is not None else ():
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
             _note(node, constants)
             values |= dict.fromkeys(_fillings(node))
@@ -111,7 +111,7 @@ def _fillings(node: ast.stmt) -> Iterator[str]:
 
 def _collated(statement: ast.stmt) -> Iterator[str]:
     """The values that collators of a library fill labels with."""
-    for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
+    for call in (node for node in inside(statement) if isinstance(node, ast.Call)):
         if _COLLATORS.search(_called(call)):
             told = (keyword.value for keyword in call.keywords if keyword.arg == "label_pad_token_id")
             yield next((_value(value) for value in told), "-100")
@@ -126,7 +126,7 @@ def _filled(statement: ast.stmt) -> Iterator[str]:
         for target in statement.targets:
             if isinstance(target, ast.Subscript) and _varies(target.slice):
                 yield _value(statement.value)
-    for node in ast.walk(statement):
+    for node in inside(statement):
         if isinstance(node, ast.Call):
             yield from _of_call(node)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -150,7 +150,7 @@ def _of_call(call: ast.Call) -> Iterator[str]:
 
 def _varies(node: ast.expr) -> bool:
     """Whether an index or a length is not the same for all batches by its text alone."""
-    return any(isinstance(part, (ast.Name, ast.Attribute)) for part in ast.walk(node))
+    return any(isinstance(part, (ast.Name, ast.Attribute)) for part in inside(node))
 
 
 def _value(node: ast.expr | None) -> str:

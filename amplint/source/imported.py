@@ -23,18 +23,30 @@ _NAME = re.compile(r"[.\w]+|\*")
 
 
 def leads_to(path: str, target: str) -> bool:
-    """Whether the imports of a file lead to another one."""
-    return os.path.abspath(target) in reached(path)
+    """Whether the imports of a file lead to another one; no farther than to that one are they followed."""
+    wanted = os.path.abspath(target)
+    return wanted != os.path.abspath(path) and any(wanted in there for there in _levels(path))
 
 
 def reached(path: str) -> set[str]:
     """The files that the imports of a file lead to, by absolute path; the file itself left aside."""
-    seen, here = {os.path.abspath(path)}, [path]
+    return set[str]().union(*_levels(path)) - {os.path.abspath(path)}
+
+
+def _levels(path: str) -> Iterator[set[str]]:
+    """The files that the imports of a file lead to, by absolute path: those that are one farther away each time."""
+    working = os.getcwd()
+    seen, here = {_absolute(path, working)}, [path]
     for _ in range(FARTHEST):
-        there = {os.path.abspath(file): file for one in here for file in imported(one)}
+        there = {_absolute(file, working): file for one in here for file in imported(one)}
         here = [file for place, file in there.items() if place not in seen]
+        yield there.keys() - seen
         seen |= there.keys()
-    return seen - {os.path.abspath(path)}
+
+
+@lru_cache(maxsize=8192)
+def _absolute(path: str, working: str) -> str:
+    return os.path.normpath(os.path.join(working, path))
 
 
 def families(paths: Sequence[str]) -> list[list[int]]:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from amplint.source.reading import Unreadable, decoded
-from amplint.source.scout import tree_of
 from amplint.source.script import Line, Script
+from amplint.source.trees import tree_of
 
 _FENCE = re.compile(r"(?P<indent>[ ]*)(?P<fence>`{3,}|~{3,})[ ]*\{?\.?(?P<language>[\w+-]*)(?P<rest>[^\n]*)")
 _PYTHON = frozenset({"python", "python3", "py", "py3"})

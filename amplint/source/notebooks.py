@@ -13,8 +13,9 @@ from typing import Any
 from amplint.findings import Place
 from amplint.source.ipython import Moved, lines_of, plain
 from amplint.source.reading import LIMIT, Unreadable
-from amplint.source.scout import check_brackets, tree_of
+from amplint.source.scout import check_brackets
 from amplint.source.script import Line, Script
+from amplint.source.trees import tree_of
 
 _PYTHON = frozenset({"python", "python2", "python3", "ipython", "ipython2", "ipython3"})
 

@@ -1,18 +1,17 @@
-"""Text to a LibCST tree with positions. LibCST is imported here, in `lower` and in `fix`, nowhere else."""
+"""Text to a LibCST tree with positions. LibCST is imported here, in `positions`, `lower` and `fix`, nowhere else."""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from amplint.source.evened import Moves, evened, without
+from amplint.source.positions import Positions, positions_of
 from amplint.source.reading import Unparsable
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -33,32 +32,14 @@ class Tree:
     """A parsed module, where each of its nodes stands, and the lines of its text."""
 
     module: cst.Module
-    positions: Mapping[cst.CSTNode, CodeRange]
+    positions: Positions
     lines: Sequence[str]
 
 
-class _Positions(MetadataWrapper):
-    """A wrapper that is asked for positions alone.
-
-    LibCST 1.9 (`metadata/wrapper.py`, `_resolve_impl`) walks the tree for the providers that share one walk even where
-    there are none; that takes as long as the positions themselves.
-    """
-
-    def visit_batched(self, visitors: Iterable[cst.BatchableCSTVisitor], *rest: Any, **named: Any) -> cst.CSTNode:
-        every = list(visitors)
-        return super().visit_batched(every, *rest, **named) if every else self.module
-
-
 def parse(text: str) -> Tree:
-    """The tree of a text. Raises Unparsable.
-
-    The wrapper does not copy the tree: it was made here and nobody else holds it. The copy costs more than the parser.
-    """
+    """The tree of a text. Raises Unparsable."""
     module, moved = _parsed(text)
-    wrapper = _Positions(module, unsafe_skip_copy=True)
-    positions = wrapper.resolve(PositionProvider)
-    places = {node: _moved_back(place, moved) for node, place in positions.items()} if moved else positions
-    return Tree(wrapper.module, places, _LINE_END.split(text))
+    return Tree(module, positions_of(module, moved), _LINE_END.split(text))
 
 
 def _parsed(text: str) -> tuple[cst.Module, Moves]:
@@ -83,12 +64,6 @@ def _parsed(text: str) -> tuple[cst.Module, Moves]:
                 raise Unparsable(error.raw_line, error.raw_column + 1, why, taken=True) from error
             written = left
     raise Unparsable(1, 1, "too much of it is refused", taken=True)
-
-
-def _moved_back(place: CodeRange, moved: Moves) -> CodeRange:
-    """Where a node stands in the text itself."""
-    ends = ((end.line, max(end.column - moved.get(end.line, 0), 0)) for end in (place.start, place.end))
-    return CodeRange(*ends)
 
 
 def _unparsable(text: str, error: cst.ParserSyntaxError | None) -> Unparsable | None:

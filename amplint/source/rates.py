@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from amplint.dialects.schedules import DERIVED_FROM, OF_FUNCTIONS
+from amplint.source.trees import every_node, inside
 
 
 def rates_of(tree: ast.Module) -> set[int]:
     """The functions and methods, by identity, that compute rates or hand out a function that does."""
     named = _handed(tree)
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in named)
+    functions = (node for node in every_node(tree) if isinstance(node, ast.FunctionDef) and node.name in named)
     return {id(method) for one in schedules(tree) for method in one.body} | set(map(id, functions))
 
 
@@ -34,7 +35,7 @@ def _handed(tree: ast.Module) -> set[str]:
     hands such a function out."""
     made: dict[str, set[str]] = {}
     found = set[str]()
-    for node in ast.walk(tree):
+    for node in every_node(tree):
         if isinstance(node, ast.Call) and last(node.func) in OF_FUNCTIONS:
             found |= {name for value in (*node.args[1:2], *_values(node)) for name in _functions(value)}
         elif isinstance(node, ast.Assign):
@@ -53,7 +54,7 @@ def _is_rate(target: ast.expr) -> bool:
 
 def _called(value: ast.expr) -> set[str]:
     """The names of what a rate is computed by: the functions called in it, and the name that it is."""
-    calls = {last(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
+    calls = {last(node.func) for node in inside(value) if isinstance(node, ast.Call)}
     return (calls | {last(value)}) - {""}
 
 

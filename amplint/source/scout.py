@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Collection, Iterator
 
-from amplint.dialects import LOSS_BASES, OVERRIDES, SEEDS
+from amplint.dialects import LOSS_BASES, OVERRIDES
+from amplint.source.glance import HELD, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
+from amplint.source.trees import depth, every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
     r"|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
-_BOTH = re.compile(r"(?s)\b(fp16\w*\s*=\s*True\b.*\bbf|bf16\w*\s*=\s*True\b.*\bfp)16\w*\s*=\s*True\b")
-_LOADED = re.compile(r"(?s)^(?=.*\bfrom_pretrained\b)(?=.*\bdtype\s*=|.*\btorch_dtype\s*=).*\b(fp|bf)16\s*=\s*True\b")
-_UNCALLED = re.compile(r"(?i)scaler\w*\.state_dict\b(?!\s*\()")
-_DEPRECATED = re.compile(r"\bcuda\.amp\b|\bcuda import amp\b")
 MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
 
@@ -31,9 +28,7 @@ MAX_BRACKETS = 200
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
-_SEEDS = frozenset({"backward", "manual_backward", "zero_grad"}) | SEEDS
 _MAKERS = re.compile(r"GradScaler$")
-_HELD = re.compile(r"\b\w+\.\w+\.parameters\(\)")
 OPERATORS = frozenset(f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i"))
 """Methods that run where an operator stands."""
 
@@ -49,14 +44,14 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
 
     Raises Unreadable for code that nests too deeply for a parser to be safe.
     """
+    if not may_hold_a_step(text, seeds):
+        return None
     tree = tree_of(text)
     if tree is None:
         check_brackets(text)
         return text
     _check_depth(tree)
-    if not any(found.search(text) for found in (_DEPRECATED, _BOTH, _LOADED, _UNCALLED)) and not any(
-        _matters(node, text, seeds) for node in ast.walk(tree)
-    ):
+    if not sets_a_precision(text) and not any(_matters(node, text, seeds) for node in every_node(tree)):
         return None
     lines = LINE.findall(text)
     for first, last, indent in blanks(tree, lines, deciding(tree), seeds):
@@ -65,18 +60,6 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
     for first, last in unreached(tree):
         lines[first:last] = ["\n"] * (last - first)
     return "".join(lines)
-
-
-def tree_of(text: str) -> ast.Module | None:
-    """The syntax tree of a text, None if it is not the Python of this interpreter. Raises Unreadable."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
-    except (RecursionError, MemoryError):
-        raise Unreadable("the code nests too deeply for Python's own parser") from None
 
 
 def check_brackets(text: str) -> None:
@@ -89,6 +72,8 @@ def check_brackets(text: str) -> None:
 
 
 def _check_depth(tree: ast.Module) -> None:
+    if depth(tree) < MAX_DEPTH - 1:  # the marks of operators and uses are a level of their own
+        return
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -109,10 +94,10 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = _last(node.func)
-    if name in _SEEDS or name in seeds or _MAKERS.search(name) or _makes_an_optimizer(node):
+    if name in SEEDING or name in seeds or _MAKERS.search(name) or _makes_an_optimizer(node):
         return True
     if name == "clip_grad_norm_":  # of a model that somebody keeps, who may know more of it
-        return _HELD.search(text) is not None
+        return HELD.search(text) is not None
     return name == "autocast" and _to_look_at(node, text)
 
 
@@ -141,12 +126,12 @@ def _to_look_at(node: ast.Call, text: str) -> bool:
 def deciding(tree: ast.Module) -> frozenset[str]:
     """The names that a test reads or a loop runs over: a function of such a name may say where a window ends."""
     heads: list[ast.expr] = []
-    for node in ast.walk(tree):
+    for node in every_node(tree):
         if isinstance(node, (ast.If, ast.IfExp, ast.While)):
             heads.append(node.test)
         elif isinstance(node, ast.For):
             heads.append(node.iter)
-    parts = [part for head in heads for part in ast.walk(head)]
+    parts = [part for head in heads for part in inside(head)]
     return frozenset(
         getattr(part, "attr", getattr(part, "id", "")) for part in parts if isinstance(part, (ast.Name, ast.Attribute))
     )
@@ -199,7 +184,7 @@ def constructors(tree: ast.Module, lines: list[str]) -> set[int]:
     """The constructors, by identity, that say what an object trains with, whatever they call it: those of classes that
     go back, clip or step, and those of criteria."""
     found: set[int] = set()
-    for node in ast.walk(tree):
+    for node in every_node(tree):
         body = node.body if isinstance(node, ast.ClassDef) else ()
         methods = {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
         made = methods.get("__init__")
@@ -228,12 +213,12 @@ def _makes_a_model(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a function is called after a model and returns an object of a class, which perhaps gives its own loss."""
     if not _MODEL.search(node.name):
         return False
-    inside = list(ast.walk(node))
-    returned = [part.value for part in inside if isinstance(part, ast.Return) and part.value is not None]
+    parts = inside(node)
+    returned = [part.value for part in parts if isinstance(part, ast.Return) and part.value is not None]
     names = {value.id for value in returned if isinstance(value, ast.Name)}
     made = [
         part.value
-        for part in inside
+        for part in parts
         if isinstance(part, ast.Assign) and any(getattr(target, "id", "") in names for target in part.targets)
     ]
     calls = (value for value in (*returned, *made) if isinstance(value, ast.Call))
@@ -242,11 +227,12 @@ def _makes_a_model(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def makes_objects(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether all that a function does is to choose a class, of which it returns a new object."""
-    returned = [node.value for node in ast.walk(unit) if isinstance(node, ast.Return)]
+    parts = inside(unit)
+    returned = [node.value for node in parts if isinstance(node, ast.Return)]
     made = [node.func for node in returned if isinstance(node, ast.Call)]
     classes = [name for name in (getattr(func, "id", "") for func in made) if name[:1].isupper()]
-    calls = sum(isinstance(node, ast.Call) for node in ast.walk(unit))
-    raised = sum(isinstance(node, ast.Raise) for node in ast.walk(unit))
+    calls = sum(isinstance(node, ast.Call) for node in parts)
+    raised = sum(isinstance(node, ast.Raise) for node in parts)
     return len(classes) == len(returned) > 0 and calls <= len(returned) + raised
 
 

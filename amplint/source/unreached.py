@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from amplint.source.trees import every_node, inside
+
 Block = list[ast.stmt]
 
 _EXITS = frozenset({"sys.exit", "os._exit", "os.abort"})
@@ -19,7 +21,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def unreached(tree: ast.Module) -> Iterator[tuple[int, int]]:
     """The first row of every stretch that is never reached, counted from 0, and the row after its last."""
     endings = _Endings(tree)
-    for node in ast.walk(tree):
+    for node in every_node(tree):
         for block in _blocks(node):
             at = next((at for at, one in enumerate(block) if endings.ends(one)), len(block))
             behind = [one for one in block[at + 1 :] if _first(one) > (block[at].end_lineno or 0)]
@@ -42,12 +44,12 @@ class _Endings:
         return {key for key, _ in functions} - returning
 
     def _never_returns(self, function: ast.FunctionDef) -> bool:
-        if function.decorator_list or any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function)):
-            return False
         at = next((at for at, one in enumerate(function.body) if self.ends(one)), None)
-        if at is None or _is_left_to_heirs(function.body[at]):
+        if at is None or function.decorator_list or _is_left_to_heirs(function.body[at]):
             return False
-        return not any(isinstance(node, ast.Return) for one in function.body[: at + 1] for node in ast.walk(one))
+        if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in inside(function)):
+            return False
+        return not any(isinstance(node, ast.Return) for one in function.body[: at + 1] for node in inside(one))
 
     def ends(self, node: ast.stmt) -> bool:
         """Whether a statement never lets go on, whatever is tested in it."""
@@ -66,7 +68,7 @@ class _Endings:
 def _exits(tree: ast.Module) -> set[str]:
     """What a module calls to end its process."""
     found, bound = set(_EXITS), set[str]()
-    for node in ast.walk(tree):
+    for node in every_node(tree):
         if isinstance(node, ast.ImportFrom):
             spelled = {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name for name, full in spelled.items() if full in _EXITS}
@@ -87,7 +89,7 @@ def _of(full: str, module: str) -> bool:
 
 def _keyed(node: ast.AST, owner: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     """The functions and methods inside a node, as those call them that can: `f`, `self.f`."""
-    for child in ast.iter_child_nodes(node):
+    for child in _statements(node):
         if isinstance(child, ast.FunctionDef):
             yield owner + child.name, child
         inside = "" if isinstance(child, _FUNCTIONS) else owner
@@ -107,8 +109,16 @@ def _spelled(node: ast.expr | None) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """What is directly inside a statement, or a part of one, and can hold statements."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        yield from getattr(node, name, ())
+
+
 def _blocks(node: ast.AST) -> Iterable[Block]:
     """The blocks directly inside a node."""
+    if isinstance(node, ast.expr):
+        return ()
     found = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
     return [block for block in found if isinstance(block, list)]
 

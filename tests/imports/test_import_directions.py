@@ -24,7 +24,19 @@ ROOMS = {
     "arguments": ("report",),
     "server": ("run", "report", "source", *VALUES),
     "cache": ("findings", "source.asked", "source.importing"),
-    "run": ("analysis", "cache", "dialects.taught", "fix", "report", "source", "catalogue", "workers", *VALUES),
+    "remembered": ("findings", "source.asked", "source.importing"),
+    "run": (
+        "analysis",
+        "cache",
+        "remembered",
+        "dialects.taught",
+        "fix",
+        "report",
+        "source",
+        "catalogue",
+        "workers",
+        *VALUES,
+    ),
     "analysis": (
         "budget",
         "source",
@@ -65,7 +77,7 @@ ROOMS = {
     "own_names": ("dialects", "protocol"),
 }
 LIVE_ROOMS = ("catalogue", "dialects", "protocol")
-HOMES_OF_LIBCST = ("amplint.source.parse", "amplint.lower", "amplint.fix")
+HOMES_OF_LIBCST = ("amplint.source.parse", "amplint.source.positions", "amplint.lower", "amplint.fix")
 LIGHT_ROOMS = ("protocol", "catalogue", "dialects", "flow", "state", "domains", "machine", "report")
 INTERPRETER = ("state", "domains", "machine", "lower", "flow")
 HEAVY = {"libcst", "torch"}
