@@ -31,6 +31,8 @@ PYTHON = Dialect(
         "tqdm.notebook.trange": "counted_out",
         "tqdm.std.trange": "counted_out",
         "tqdm.trange": "counted_out",
+        "typing.cast": "typed",
+        "typing_extensions.cast": "typed",
     },
     transparent=frozenset(
         {

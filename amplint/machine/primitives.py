@@ -123,5 +123,6 @@ PRIMITIVES: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "share_of_a_rank": batches.share_of_a_rank,
     "stack_of_contexts": lambda run, args, keywords, at: Stack(),
     "sum": _sum,
+    "typed": lambda run, args, keywords, at: args[1] if len(args) > 1 else keywords.get("val"),
 }
 """Per name what it does. The functions that the programs of libraries call are among them."""
