@@ -13,7 +13,7 @@ from amplint.flow import program as ir
 from amplint.protocol.events import Event, Site
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
-from amplint.protocol.values import with_changes
+from amplint.protocol.values import quickly_made, with_changes
 from amplint.state.counts import Length
 from amplint.state.scopes import Scope
 
@@ -44,6 +44,7 @@ OPTIMIZER = frozenset({"optimizer"})
 """The tag of an optimizer that is not known, and of several of them."""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Symbol:
     """A value that is not known, by its canonical text.
