@@ -216,6 +216,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
 
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
+    known = len(run.decisions)
     test = arithmetic.asked(evaluate(run, scope, node.test))
     test = touched.current(run, test) if node.gates else test
     if tails.rules_out(run, node, test):
@@ -227,12 +228,15 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         return None
     said = test
     taken, test = _decided(run, node, test)
-    updates = run.passed[1]
+    asked = [*run.decisions][known:] if len(run.decisions) > known else []
+    events, updates = len(run.events), run.passed[1]
     if isinstance(test, Gated):
         with calls.gate(run, test, node.at):
             signal = _branch(run, scope, node, taken, test, said)
     else:
         signal = _branch(run, scope, node, taken, test, said)
+    if asked and (len(run.events) > events or _leaves(node.orelse if taken else node.body)):
+        run.telling.update(asked)
     if signal == "raise":
         raise Cut  # such a run is refused
     if partial_zeroing.passes_over(run, node, said, updates):
