@@ -23,7 +23,7 @@ MAX_RUNS = 96
 MAX_COST = 80_000
 """Statements that all runs from one entry may take together."""
 
-LEAST_STRIDE, MAX_STRIDE = 4, 16
+MAX_STRIDE = 16
 """Decisions of which nothing is known that are tried at once."""
 
 ENOUGH = 3
@@ -78,8 +78,9 @@ class _Search(Generic[R]):
     """The runs in which different things happened, and the decisions of them that are still to be taken otherwise.
 
     `now`: decisions of a run that are tried together, the last ones first; `waiting`: those of which nothing is known;
-    `doubted`: idle ones. `telling`: those that have changed something. `asked`: decisions that came up in runs in which nothing else happened. `trains`: those
-    without which a run was over before any training; what was tried in such runs is tried again where one trains.
+    `doubted`: idle ones. `telling`: those that have changed something. `asked`: decisions that came up in runs in which
+    nothing else happened. `trains`: those without which a run was over before any training; what was tried in such runs
+    is tried again where one trains. `rest`: the half of decisions that changes something if the other half does not.
     """
 
     play: Callable[[dict[str, bool]], R]
@@ -92,7 +93,7 @@ class _Search(Generic[R]):
     telling: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     trains: dict[str, bool] = field(default_factory=dict)
-    stride: int = LEAST_STRIDE
+    stride: int = 1
     rest: list[str] = field(default_factory=list)
     played: int = 0
     cost: int = 0
@@ -174,7 +175,7 @@ class _Search(Generic[R]):
             return
         self.rest = []
         if len(keys) == 1:
-            self.stride = self.stride if keys[0] in run.telling | self.telling else LEAST_STRIDE
+            self.stride = self.stride if keys[0] in run.telling | self.telling else 1
             self.telling.add(keys[0])
             del self.idle[keys[0]]
             begins = run.barren and not found.barren
@@ -184,7 +185,7 @@ class _Search(Generic[R]):
             self._halve(run, keys)
 
     def _halve(self, run: R, keys: list[str]) -> None:
-        """Tries the halves of decisions of which one changes something; `rest`: the half that does if the other doesn't."""
+        """Tries the halves of decisions of which one changes something."""
         half = len(keys) // 2
         self.rest = keys[half:]
         self.now += [(run, self.rest), (run, keys[:half])]

@@ -1,4 +1,4 @@
-"""Frozen values, made and changed: what `dataclasses` does, in a fraction of the time (it sets each field by itself)."""
+"""Frozen values, made and changed: what `dataclasses` does, in a fraction of the time (it sets fields one by one)."""
 
 from __future__ import annotations
 

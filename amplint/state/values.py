@@ -28,6 +28,7 @@ Value: TypeAlias = """(
 )"""
 Arguments = list[Value]
 Keywords = dict[str, Value]
+Key = TypeVar("Key")
 
 
 class Origin(Enum):
@@ -79,9 +80,6 @@ class Symbol:
 def last_part(text: str) -> str:
     """The last part of a dotted text, without indexes."""
     return text.rpartition(".")[2].partition("[")[0] or text
-
-
-Key = TypeVar("Key")
 
 
 class Gathered(list[Value]):
