@@ -27,6 +27,7 @@ ROOMS = {
     "run": ("analysis", "cache", "dialects.taught", "fix", "report", "source", "catalogue", "workers", *VALUES),
     "analysis": (
         "budget",
+        "garbage",
         "source",
         "lower",
         "dialects",
@@ -41,6 +42,7 @@ ROOMS = {
         "readings",
     ),
     "callers": ("flow", "protocol", "source"),
+    "garbage": (),
     "readings": ("dialects", "flow", "lower", "played", "source"),
     "played": ("budget", "flow", "lower", "machine", "protocol", "state"),
     "budget": ("catalogue", "findings", "machine"),
