@@ -23,6 +23,7 @@ from amplint.flow.home import HAPPENS, brought_home
 from amplint.flow.judge import judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
+from amplint.garbage import seldom_collected
 from amplint.lower.asked_models import clips_of_shards
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
@@ -61,7 +62,7 @@ def findings_of(
     `taught`: dialects besides those that amplint knows. `tail`: how many batches are left over of the epochs that are
     played. Raises Unparsable, and Unreadable for code nested too deeply.
     """
-    with deep():
+    with deep(), seldom_collected():
         reading = read_program(text, filename, taught)
         if reading is None:
             return []
@@ -159,7 +160,7 @@ def loops_of(
     `patience`: how many times as much as usual may be tried. Raises Unparsable, and Unreadable for code nested too
     deeply.
     """
-    with deep():
+    with deep(), seldom_collected():
         reading = read_program(text, filename, taught)
         if reading is None:
             return []

@@ -32,7 +32,6 @@ PYTHON = Dialect(
         "tqdm.std.trange": "counted_out",
         "tqdm.trange": "counted_out",
         "typing.cast": "typed",
-        "typing_extensions.cast": "typed",
     },
     transparent=frozenset(
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import consisting, ending, within
 
@@ -14,6 +16,7 @@ _HIDES, _PREPARES = within(words.HIDDEN), within(words.PREPARING)
 is_tool = ending(words.TOOL)
 
 
+@lru_cache(maxsize=8192)
 def only_reads(name: str) -> bool:
     """Whether a function looks, keeps or brings back, or changes the rate, and has no word for acting."""
     return (_OF_RATE(name) and _RATE_ALONE(name)) or (_READS(name) and not _ACTS(name))
@@ -29,6 +32,7 @@ def only_prepares(name: str) -> bool:
     return _PREPARES(name) and not _ACTS(name) and not _OF_GRADIENTS(name)
 
 
+@lru_cache(maxsize=8192)
 def hides(name: str) -> bool:
     """Whether a function is called like a part of the training step, and not like one who only tells of it.
 
@@ -41,6 +45,7 @@ def hides(name: str) -> bool:
 _KEEPS_ITS_KIND = frozenset("to cuda cpu half float double bfloat16 train eval requires_grad_".split())
 
 
+@lru_cache(maxsize=8192)
 def gives_an_object(text: str) -> bool:
     """Whether what is called is written like a class, a constructor of one, or a move of a model: it never gives None.
 

@@ -7,22 +7,15 @@ over for may be done to the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Kind
 from amplint.state.run import Run
 from amplint.state.values import Condition, Symbol, Value, text_of
 
 
-@contextmanager
-def some(run: Run, node: ir.If, test: Value) -> Iterator[None]:
-    """While it is open, what is erased is what the test picks out."""
-    picks = _picks(test) and any(_erases(child) for child in (*node.body, *node.orelse))
-    run.picked += picks
-    yield
-    run.picked -= picks
+def picks(node: ir.If, test: Value) -> bool:
+    """Whether what is erased under a test is what the test picks out."""
+    return _picks(test) and any(_erases(child) for child in (*node.body, *node.orelse))
 
 
 def passes_over(run: Run, node: ir.If, test: Value, updates: int) -> bool:

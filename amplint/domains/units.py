@@ -31,6 +31,8 @@ EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
 def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]) -> frozenset[str]:
     """What the result of an operation counts. `windows`: which of both is the length of a window."""
     found = (tags_of(left) | tags_of(right)) - {"window"}
+    if not found and not any(windows):
+        return found  # of what counts nothing, the result counts nothing
     if found & EXACT and not _keeps(run, op, left, right, windows):
         found -= EXACT
     if op == "-" and tags_of(left) and "parts" not in tags_of(left):

@@ -5,16 +5,17 @@ visited breadth first, so that runs that differ from the first one in few decisi
 A decision that changed nothing of what happened is not combined with others.
 
 Most decisions change nothing, wherever they are taken, so they are tried several at once: if nothing changes when all
-of them are taken the other way, each has been tried; if something does, halves of them are tried. A decision that has
-changed nothing once is *idle*: of the runs that follow, all idle decisions are tried together, after everything else;
-and those that have changed nothing in several runs not any more. As long as no run has come to a step, the latest
-decisions are tried first: one of those kept it from that.
+of them are taken the other way, each has been tried; if something does, halves of them are tried. One that most likely
+changes something, by what happened where it was taken or by another run, is tried alone. A decision that has changed
+nothing once is *idle*: of the runs that follow, all idle decisions are tried together, after everything else; and those
+that have changed nothing in several runs not any more. As long as no run has come to a step, the latest decisions are
+tried first: one of those kept it from that.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Set
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -22,7 +23,7 @@ MAX_RUNS = 96
 MAX_COST = 80_000
 """Statements that all runs from one entry may take together."""
 
-MAX_STRIDE = 8
+MAX_STRIDE = 16
 """Decisions of which nothing is known that are tried at once."""
 
 ENOUGH = 3
@@ -35,6 +36,10 @@ class Decided(Protocol):
     @property
     def choices(self) -> dict[str, bool]:
         """What was decided, in the order in which it was first asked."""
+
+    @property
+    def telling(self) -> Set[str]:
+        """The decisions of which it is likely, by this run alone, that they change something."""
 
     @property
     def happened(self) -> Hashable:
@@ -73,8 +78,9 @@ class _Search(Generic[R]):
     """The runs in which different things happened, and the decisions of them that are still to be taken otherwise.
 
     `now`: decisions of a run that are tried together, the last ones first; `waiting`: those of which nothing is known;
-    `doubted`: idle ones. `asked`: decisions that came up in runs in which nothing else happened. `trains`: those
-    without which a run was over before any training; what was tried in such runs is tried again where one trains.
+    `doubted`: idle ones. `telling`: those that have changed something. `asked`: decisions that came up in runs in which
+    nothing else happened. `trains`: those without which a run was over before any training; what was tried in such runs
+    is tried again where one trains. `rest`: the half of decisions that changes something if the other half does not.
     """
 
     play: Callable[[dict[str, bool]], R]
@@ -84,9 +90,11 @@ class _Search(Generic[R]):
     now: list[tuple[R, list[str]]] = field(default_factory=list)
     waiting: deque[tuple[R, list[str]]] = field(default_factory=deque)
     doubted: deque[tuple[R, list[str]]] = field(default_factory=deque)
+    telling: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     trains: dict[str, bool] = field(default_factory=dict)
     stride: int = 1
+    rest: list[str] = field(default_factory=list)
     played: int = 0
     cost: int = 0
 
@@ -121,18 +129,29 @@ class _Search(Generic[R]):
         if keys:
             self.now.append((run, keys))
 
+    def _again(self, run: R, keys: list[str]) -> None:
+        """Leaves decisions of a run to be tried with those that were to be tried next, in the order of the run."""
+        if keys:
+            later = self.waiting.popleft()[1] if self.waiting and self.waiting[0][0] is run else []
+            left = {*keys, *later}
+            self.waiting.appendleft((run, [key for key in run.choices if key in left]))
+
     def _plan(self, run: R, keys: list[str]) -> None:
         """Takes the next decisions that are not idle: the more, the longer nothing has changed."""
         known = [key for key in keys if self.idle[key]]
         fresh = [key for key in keys if not self.idle[key]]
         if known:
             self.doubted.append((run, known))
-        if fresh and all(one.stepless for one in self.runs):
-            self.now.append((run, fresh[-self.stride :]))
-            self.waiting.appendleft((run, fresh[: -self.stride]))
-        elif fresh:
-            self.now.append((run, fresh[: self.stride]))
-            self.waiting.appendleft((run, fresh[self.stride :]))
+        if fresh:
+            late = all(one.stepless for one in self.runs)
+            tried = self._together(run, fresh[::-1] if late else fresh)
+            self.now.append((run, [key for key in fresh if key in tried]))
+            self.waiting.appendleft((run, [key for key in fresh if key not in tried]))
+
+    def _together(self, run: R, keys: list[str]) -> list[str]:
+        """Those of some decisions that are tried next: the first that most likely changes something, else several."""
+        likely = [key for key in keys if key in run.telling or key in self.telling]
+        return likely[:1] or keys[: self.stride]
 
     def _ask(self, run: R, keys: list[str]) -> None:
         """Tries what only this run asks, the next of several options for one, although nothing else happened in it."""
@@ -149,18 +168,27 @@ class _Search(Generic[R]):
             if not run.barren:
                 self.idle.update(found.choices.keys() & set(keys))
             self.stride = min(2 * self.stride, MAX_STRIDE)
-            self._add(run, [key for key in keys if key not in found.choices])  # not asked any more: not tried either
+            self._again(run, [key for key in keys if key not in found.choices])  # not asked any more: not tried either
             self._ask(found, [key for key in found.choices if key not in run.choices])
+            if self.now and self.now[-1][1] is self.rest and len(self.rest) > 1:
+                self._halve(*self.now.pop())  # it was not the other half that changed something
             return
-        self.stride = 1
+        self.rest = []
         if len(keys) == 1:
+            self.stride = self.stride if keys[0] in run.telling | self.telling else 1
+            self.telling.add(keys[0])
             del self.idle[keys[0]]
             begins = run.barren and not found.barren
             self.trains |= {keys[0]: found.choices[keys[0]]} if begins else {}
             self._keep(found, self.trains if begins else forced)
         else:
-            half = len(keys) // 2
-            self.now += [(run, keys[half:]), (run, keys[:half])]
+            self._halve(run, keys)
+
+    def _halve(self, run: R, keys: list[str]) -> None:
+        """Tries the halves of decisions of which one changes something."""
+        half = len(keys) // 2
+        self.rest = keys[half:]
+        self.now += [(run, self.rest), (run, keys[:half])]
 
 
 def _otherwise(choices: dict[str, bool], keys: list[str]) -> dict[str, bool]:

@@ -47,7 +47,7 @@ def asked(value: Value) -> Value:
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
-    left, right = (_as_loss(node.op, as_symbol(value)) for value in (left, right))
+    left, right = _as_loss(node.op, as_symbol(left)), _as_loss(node.op, as_symbol(right))
     if isinstance(left, Loss) or isinstance(right, Loss):
         return loss_arithmetic.with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
@@ -102,13 +102,17 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
 
 
 def _tags(run: Run, op: str, left: Value, right: Value) -> frozenset[str]:
-    windows = ["window" in tags_of(value) or known_numbers.window_of(run, value) is not None for value in (left, right)]
+    windows = [_is_window(run, left), _is_window(run, right)]
     return units.of_result(run, op, left, right, windows)
+
+
+def _is_window(run: Run, value: Value) -> bool:
+    return "window" in tags_of(value) or known_numbers.window_of(run, value) is not None
 
 
 def named_text(value: Value, node: ir.Expr) -> str:
     """The text of an operand: a number that is not a literal goes by its name, for it may be another one next time."""
-    changing = isinstance(value, NUMBER) and not isinstance(node, ir.Const)
+    changing = type(value) is not Symbol and isinstance(value, NUMBER) and not isinstance(node, ir.Const)
     return spelled(node) if changing else text_of(value)
 
 

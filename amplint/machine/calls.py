@@ -65,30 +65,44 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     func = truths.resolve(run, run.evaluate(scope, node.func))
     if func is None:  # it cannot be, so another method has set it
         func = Symbol(spelled(node.func))
-    args = [run.evaluate(scope, arg) for arg in node.args]
-    keywords: Keywords = {name: run.evaluate(scope, value) for name, value in node.keywords}
+    evaluate = run.machine.evaluate
+    args = [evaluate(run, scope, arg) for arg in node.args]
+    keywords: Keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
+    if node.starred:
+        keywords = _unpacked(run, scope, node, func, args, keywords)
+    if run.in_batches:
+        _out_of_sight(run, scope, node, func)
+    return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
+
+
+def _unpacked(run: Run, scope: Scope, node: ir.Call, func: Value, args: list[Value], keywords: Keywords) -> Keywords:
+    """The named arguments of a call into which something is unpacked; what is known of the others is put among them."""
     rest = [run.evaluate(scope, value) if isinstance(value, _PLAIN) else None for value in node.starred]
     for place, value in reversed(list(zip(node.starred, rest, strict=True))):
         before = sum(arg.at < place.at for arg in node.args)
         args[before:before] = value if isinstance(value, (list, tuple)) else []
         keywords = value | keywords if _are_keywords(value) else keywords
-    if not all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
-        if isinstance(func, Class) and libraries.defines(func):
-            keywords = libraries.unknown_arguments(func, keywords)
-        else:
-            keywords = _open(keywords, node, rest)
-    owner = node.func.owner if isinstance(node.func, ir.Attr) else None
-    if type(func) is Symbol and run.in_batches and isinstance(owner, _PLAIN):
-        hidden.called(run, run.evaluate(scope, owner), func, node.at)
-    if isinstance(func, Bound) and run.in_batches and func.owner == Symbol("super()"):
+    if all(isinstance(value, (list, tuple)) or _are_whole(value) for value in rest):
+        return keywords
+    if isinstance(func, Class) and libraries.defines(func):
+        return libraries.unknown_arguments(func, keywords)
+    return _open(keywords, node, rest)
+
+
+def _out_of_sight(run: Run, scope: Scope, node: ir.Call, func: Value) -> None:
+    """What a call amid the batches may do besides what is seen of it."""
+    called = node.func
+    if type(func) is Symbol and isinstance(called, ir.Attr) and isinstance(called.owner, _PLAIN):
+        if hidden.may_act(func):
+            hidden.called(run, run.evaluate(scope, called.owner), func, node.at)
+    elif isinstance(func, Bound) and func.owner == Symbol("super()"):
         hidden.called_on(run, scope.instance, func.name, node.at)
-    if run.in_batches and any(map(hidden.is_everything, (*node.args, *node.starred))) and not only_reads(text_of(func)):
+    if any(map(hidden.is_everything, (*node.args, *node.starred))) and not only_reads(text_of(func)):
         run.emit(Kind.OPAQUE, node.at)
-    if run.in_batches and isinstance(node.func, ir.Call) and getattr(node.func.func, "name", "") == "getattr":
-        written = any(isinstance(name, ir.Const) for name in node.func.args[1:2])
-        for named in () if written else node.func.args[:1]:
+    if isinstance(called, ir.Call) and getattr(called.func, "name", "") == "getattr":
+        written = any(isinstance(name, ir.Const) for name in called.args[1:2])
+        for named in () if written else called.args[:1]:
             hidden.called_by_name(run, run.evaluate(scope, named), node.at)
-    return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
 
 
 def _open(keywords: Keywords, node: ir.Call, rest: list[Value]) -> Incomplete[str]:

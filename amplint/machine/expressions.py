@@ -207,8 +207,11 @@ def _negated(run: Run, value: Value) -> Value:
 
 def _choice(run: Run, scope: Scope, node: ir.Choice) -> Value:
     test = arithmetic.asked(evaluate(run, scope, node.test))
+    chosen = node.yes if truths.truth(run, test) else node.no
+    if not isinstance(test, Gated):
+        return evaluate(run, scope, chosen)
     with calls.gate(run, test, node.at):
-        return evaluate(run, scope, node.yes if truths.truth(run, test) else node.no)
+        return evaluate(run, scope, chosen)
 
 
 def _display(run: Run, scope: Scope, node: ir.Display) -> Value:

@@ -45,18 +45,25 @@ _HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
 def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
     """A method that no class of the program defines was called on a value: that of a base may do anything with what the
     object holds."""
-    if only_reads(name) or name in QUIET:
+    if not _changes(name):
         return
     places.reached(run, owner)
     if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
         run.emit(Kind.OPAQUE, at)
 
 
+def may_act(func: Symbol) -> bool:
+    """Whether something that is not seen may, when it is called, change what it is a part of."""
+    return func.wrapper is Wrapper.NONE and _changes(func.name)
+
+
+def _changes(name: str) -> bool:
+    return not only_reads(name) and name not in QUIET
+
+
 def called(run: Run, owner: Value, func: Symbol, at: ir.Span) -> None:
     """Something of a value was called that is not seen: a method of it, unless the value keeps it as an attribute, or a
     wrapper has it."""
-    if func.wrapper is not Wrapper.NONE:
-        return
     if isinstance(owner, Instance) and (func.text != f"{owner.text}.{func.name}" or _keeps(owner.klass, func.name)):
         return
     called_on(run, owner, func.name, at)

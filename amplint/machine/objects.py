@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
-from amplint.dialects.torch import TORCH
+from amplint.dialects.public import QUIET
 from amplint.domains import scheduler_units, schedules, told_windows
 from amplint.flow import program as ir
 from amplint.machine import attributes, hidden, libraries, public_calls
@@ -47,7 +47,8 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
 def _optimizer(run: Run, klass: Class, algorithm: str, args: Arguments, keywords: Keywords, at: ir.Span) -> Value:
     """An optimizer of torch's, on which the constructor of the program's class runs; what a base does with its methods
     that is not seen, and comes before torch's, nobody knows. It may divide by the window that it is told."""
-    name = f"torch.optim.{klass.node.name}" if class_members.of_class(klass, "step") else algorithm
+    beside = f"{algorithm.rpartition('.')[0]}.{klass.node.name}"  # what is called so steps so, or in its own way
+    name = beside if class_members.of_class(klass, "step") else algorithm
     made = public_calls.call(run, name, args, keywords, at)
     told_windows.tell(run, made, [*args, *keywords.values()])
     init = class_members.of_class(klass, "__init__")
@@ -142,7 +143,7 @@ def _is_plain(step: ir.Function) -> bool:
 
 def _is_called_on_it(name: str) -> bool:
     """Whether others call a method of an optimizer that torch's have not."""
-    return name != "step" and not name.startswith("_") and name not in TORCH.quiet
+    return name != "step" and not name.startswith("_") and name not in QUIET
 
 
 _KEEPERS = frozenset("dataclass define frozen mutable NamedTuple".split())

@@ -120,12 +120,13 @@ def _clipped_elsewhere(run: Run, args: list[Value], keywords: Keywords, at: ir.S
 
 def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     """A torch function: unknown, computed from data unless it asks the machine."""
-    inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
+    values, short = [*args, *keywords.values()], name.rpartition(".")[2]
+    inner = ", ".join(map(text_of, values))[:60]
     origin = Origin.RUN if public.asks_the_machine(name) else Origin.DATA
     own = Precision.OFF if name.startswith(public.PLAIN) else Precision.UNKNOWN
-    through = penalties.without_length(name.rpartition(".")[2], provenance.of([*args, *keywords.values()]))
+    through = penalties.without_length(short, provenance.of(values))
     made = Symbol(f"{name}({inner})", origin, ran=own, reach=through)
-    return tensors.computed(made, name.rpartition(".")[2], [*args, *keywords.values()])
+    return tensors.computed(made, short, values)
 
 
 def _made(run: Run, role: Role, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NoReturn
 
 from amplint.dialects import vocabulary as words
@@ -217,6 +216,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
 
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
+    known = len(run.decisions)
     test = arithmetic.asked(evaluate(run, scope, node.test))
     test = touched.current(run, test) if node.gates else test
     if tails.rules_out(run, node, test):
@@ -228,17 +228,15 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         return None
     said = test
     taken, test = _decided(run, node, test)
-    jumps = _jumps(node.body)
-    with (
-        calls.gate(run, test, node.at),
-        _doubting(run, test, jumps),
-        _at_times(run, taken, test, said, jumps and not taken),
-        partial_zeroing.some(run, node, test),
-    ):
-        depth, updates = len(run.branches), run.passed[1]
-        run.branch(node.at, int(not taken))
-        signal = execute(run, scope, node.body if taken else node.orelse)
-        del run.branches[depth:]
+    asked = [*run.decisions][known:] if len(run.decisions) > known else []
+    events, updates = len(run.events), run.passed[1]
+    if isinstance(test, Gated):
+        with calls.gate(run, test, node.at):
+            signal = _branch(run, scope, node, taken, test, said)
+    else:
+        signal = _branch(run, scope, node, taken, test, said)
+    if asked and (len(run.events) > events or _leaves(node.orelse if taken else node.body)):
+        run.telling.update(asked)
     if signal == "raise":
         raise Cut  # such a run is refused
     if partial_zeroing.passes_over(run, node, said, updates):
@@ -265,15 +263,31 @@ def _decided(run: Run, node: ir.If, test: Value) -> tuple[bool, Value]:
     return taken, test
 
 
-@contextmanager
-def _doubting(run: Run, test: Value, stays: bool) -> Iterator[None]:
-    """While it is open, and to the end where the body jumps, what happens may depend on whether a step was skipped."""
+def _branch(run: Run, scope: Scope, node: ir.If, taken: bool, test: Value, said: Value) -> Signal:
+    """Runs the branch that is taken.
+
+    What happens in it may depend on whether a step was skipped, as does what follows where the body jumps. On some
+    batches only (a test of data), or for what is finite, it happens as the test was said, whether or not it may be a
+    window's; and so to the end of the turn where others are passed over. What is erased is what the test picks out.
+    """
+    jumps, depth = _jumps(node.body), len(run.branches)
     asks = isinstance(test, (Symbol, Condition)) and _may_ask(test)
     if asks:
         run.doubts.append(run.passed[1])
-    yield
-    if asks and not stays:
+    stays = jumps and not taken
+    some = (taken or stays) and run.in_batches > 0 and questions.of_this_batch(test) and questions.may_count(test)
+    finite, large = questions.asks_finite(said), questions.found_too_large(said, taken)
+    picks = partial_zeroing.picks(node, test)
+    run.sometimes, run.finite = run.sometimes + some, run.finite + finite
+    run.large, run.picked = run.large + large, run.picked + picks
+    run.branch(node.at, int(not taken))
+    signal = execute(run, scope, node.body if taken else node.orelse)
+    del run.branches[depth:]
+    run.sometimes, run.finite = run.sometimes - (some and not stays), run.finite - finite
+    run.large, run.picked = run.large - large, run.picked - picks
+    if asks and not jumps:
         run.doubts.pop()
+    return signal
 
 
 def _may_ask(test: Value) -> bool:
@@ -284,21 +298,6 @@ def _may_ask(test: Value) -> bool:
 
 
 _SKIPS = within(words.SCALED, words.OVERFLOWING, words.SUCCEEDING)
-
-
-@contextmanager
-def _at_times(run: Run, taken: bool, test: Value, said: Value, stays: bool) -> Iterator[None]:
-    """While it is open, and to the end of the turn where others are passed over, what happens does so on some batches
-    only (a test of data), or for what is finite: as it was said, whether or not the test may be a window's."""
-    some = (taken or stays) and run.in_batches > 0 and questions.of_this_batch(test) and questions.may_count(test)
-    finite, large = questions.asks_finite(said), questions.found_too_large(said, taken)
-    run.sometimes += some
-    run.finite += finite
-    run.large += large
-    yield
-    run.sometimes -= some and not stays
-    run.finite -= finite
-    run.large -= large
 
 
 def _jumps(body: tuple[ir.Stmt, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.asked_losses import COUNTS, asks_for_mean
@@ -214,13 +215,17 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     return Symbol("None")
 
 
+_NO_FORWARD = QUIET | ranks.NO_FORWARD
+
+
+@lru_cache(maxsize=8192)
 def is_criterion(name: str) -> bool:
     """Whether something that is called is called a loss function: `focal_loss`, `criterion_D`, `loss_fn`."""
     said = words.words(name)
     return (_CRITERION(name) or _CRITERION_NAMED(name)) and said[0] not in _VERBS
 
 
-def _is_made(run: Run, func: Symbol, values: tuple[Value, ...]) -> bool:
+def _is_made(run: Run, func: Symbol, values: list[Value]) -> bool:
     """Whether a class is called that is a loss function, with settings and ahead of the batches: that makes one."""
     data = any(
         isinstance(value, Loss) or (isinstance(value, Symbol) and value.origin is Origin.DATA) for value in values
@@ -228,7 +233,7 @@ def _is_made(run: Run, func: Symbol, values: tuple[Value, ...]) -> bool:
     return func.name[:1].isupper() and not data and not run.in_batches
 
 
-def _criterion(func: Symbol, values: tuple[Value, ...], keywords: dict[str, Value], told: bool) -> Symbol:
+def _criterion(func: Symbol, values: list[Value], keywords: dict[str, Value], told: bool) -> Symbol:
     """A loss function of a class that is not seen: how it weighs is not known if it was told of the window, of another
     reduction than the mean, or of something that may hold either."""
     reduction = keywords.get("reduction", "mean") == "mean" and "size_average" not in keywords
@@ -246,37 +251,37 @@ def _may_tell(value: Value) -> bool:
 
 
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
-    norms.called(run, func.name, [*args, *keywords.values()], at)
-    computes = func.wrapper is Wrapper.INSIDE or not only_reads(func.name)
-    if computes and func.name not in QUIET | ranks.NO_FORWARD:
-        ranks.handed(run, func, [*args, *keywords.values()], at)
-    if func.name == "enter_context" and args:
+    name, values = func.name, [*args, *keywords.values()]
+    norms.called(run, name, values, at)
+    computes = func.wrapper is Wrapper.INSIDE or not only_reads(name)
+    if computes and name not in _NO_FORWARD:
+        ranks.handed(run, func, values, at)
+    if name == "enter_context" and args:
         precision.enter(run, args[0])
         ranks.enter(run, args[0])
         return args[0]
-    values = (*args, *keywords.values())
     losses = [value for value in values if isinstance(value, Loss)]
-    if losses and unseen.keeps_loss(run, func.name, values):
+    if losses and unseen.keeps_loss(run, name, values):
         return with_changes(losses[0], attached=False)
-    if is_criterion(func.name):
+    if is_criterion(name):
         divides = losses or told_windows.was_told(run, func) or told_windows.speaks_of_window(run, values)
         if not values or _is_made(run, func, values):
             return _criterion(func, values, keywords, bool(divides))
-        trail = precision.trail_of(run, [*args, *keywords.values()])
+        trail = precision.trail_of(run, values)
         if roles.is_model(run, func):
-            trail.reach = provenance.through(run, func.text, [*args, *keywords.values()])
-        trail.of_all = ranks.speaks_of_all(func.name)
+            trail.reach = provenance.through(run, func.text, values)
+        trail.of_all = ranks.speaks_of_all(name)
         return Loss(None if divides else Fraction(1), trail=trail)
     model = with_changes(func, text=func.text.removesuffix(_FORWARD)) if func.text.endswith(_FORWARD) else func
-    if model is not func or (roles.is_model(run, func) and words.words(func.name)[0] not in _MAKING):
+    if model is not func or (roles.is_model(run, func) and words.words(name)[0] not in _MAKING):
         return _output(run, model, args, keywords)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     counted = run.in_batches and any(_may_count(run, value) for value in values)
     known = func.origin is Origin.RUN and all(_constant(value) for value in values) and not counted
     settled = known or not run.in_batches  # what is asked before the loop cannot change while it runs
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
-    inner = ", ".join(text_of(value) for value in values)[:60]
-    through = provenance.of([func, *(values if roles.is_loss_name(func.name) else ())])  # others may only look at it
+    inner = ", ".join(map(text_of, values))[:60]
+    through = provenance.of([func, *(values if roles.is_loss_name(name) else ())])  # others may only look at it
     ran = precision.of_call(run, func)
     text = f"{func.text}({inner})"
     given, marks = _given(run, func, values)
@@ -291,8 +296,10 @@ _FORWARD = ".forward"
 """What a model alone has, whatever it is called."""
 
 
-def _given(run: Run, func: Symbol, values: tuple[Value, ...]) -> tuple[Value, frozenset[str]]:
+def _given(run: Run, func: Symbol, values: list[Value]) -> tuple[Value, frozenset[str]]:
     """The part of the step, or that with the method, which a call is given, and what is said of what it returns."""
+    if not values:
+        return None, frozenset()
     owners = [owner for value in values if (owner := roles.of_a_part(run, value)) is not None]
     if owners and not only_reads(func.name):
         return owners[0], frozenset({METHOD})
@@ -322,9 +329,9 @@ def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Valu
 
 
 def _constant(value: Value) -> bool:
-    return isinstance(value, (str, int, float, type(None), Fraction)) or (
-        isinstance(value, Symbol) and value.origin is Origin.RUN
-    )
+    if type(value) is Symbol:
+        return value.origin is Origin.RUN
+    return value is None or isinstance(value, (str, int, float, Fraction))
 
 
 def hand_over_if_lost(

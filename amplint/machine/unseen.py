@@ -68,21 +68,22 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     """Code that cannot be followed is handed parts of the step: what it does with them is not known."""
     owner, _, short = func.text.rpartition(".")
     owner = "" if ITSELF in func.tags else owner
-    handed = [*args, *keywords.values()]
+    handed, reads = [*args, *keywords.values()], only_reads(short)
     libraries.handed_over(run, handed)
-    if any(map(libraries.is_one, handed)) and not only_reads(short):
+    if not reads and any(map(libraries.is_one, handed)):
         run.owes = False
-    places.handed_over(run, [] if only_reads(short) or not run.in_batches else handed)
+    if run.in_batches and not reads:
+        places.handed_over(run, handed)
     if (run.path, at) in run.program.forwards:  # a framework's object is there for its devices and regions
         handed = [value for value in handed if not libraries.is_one(value)]
     given = [inner for value in handed for one in hidden.parts(value) for inner in _flat(one)]
     given += [held for value in handed for held in _held_by(run, value)]
-    optimizers = [value for value in given if roles.played_by(run, value) == "optimizer"]
-    scalers = [value for value in given if isinstance(value, Scaler) or roles.played_by(run, value) == "scaler"]
+    parts = [(value, roles.played_by(run, value)) for value in given]
+    optimizers = [value for value, part in parts if part == "optimizer"]
+    scalers = [value for value, part in parts if part == "scaler" or isinstance(value, Scaler)]
     for scaler in scalers:
         if isinstance(scaler, Scaler) and (_RESTORES(short) or not _has_scaled(run, scaler)):
             scaler.maker = ()  # its state does not begin where it was made
-    reads = only_reads(short)
     if not (reads or run.in_batches or _leaves_methods(func.text, [*args, *keywords.values()])):
         _remake(run, handed)
     for optimizer in optimizers if not reads else ():

@@ -1,7 +1,8 @@
-"""Frozen values, changed: what `dataclasses.replace` does, in a fifth of the time (it sets every field one by one)."""
+"""Frozen values, made and changed: what `dataclasses` does, in a fraction of the time (it sets fields one by one)."""
 
 from __future__ import annotations
 
+from dataclasses import fields as fields_of
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
@@ -14,3 +15,19 @@ def with_changes(value: Value, /, **changes: Any) -> Value:
     fields.update(value.__dict__)
     fields.update(changes)
     return made
+
+
+def quickly_made(kind: type[Value]) -> type[Value]:
+    """A frozen dataclass of which new values hold what they are given alone: the rest is read from the class.
+
+    For classes of many fields, each with a plain default but for those that are always given.
+    """
+    names = tuple(field.name for field in fields_of(kind))  # type: ignore[arg-type]  # a dataclass
+
+    def begin(self: object, *given: object, **named: object) -> None:
+        own = self.__dict__
+        own.update(zip(names, given, strict=False))
+        own.update(named)
+
+    kind.__init__ = begin  # type: ignore[method-assign]  # it takes what the one of the dataclass takes
+    return kind

@@ -50,7 +50,12 @@ def counted(model: Model, value: Value, name: str) -> Value:
 
 def tags_of(value: Value) -> frozenset[str]:
     """What a number counts; a symbol that nothing else is known of may say so by its name, if it has one."""
-    if isinstance(value, Symbol) and not value.tags and " " not in value.text and names_epochs(value.text):
-        return _EPOCHS
-    tags = value.tags if isinstance(value, (Symbol, Length, Count, Quotient)) else frozenset[str]()
-    return tags - {TOLD} if TOLD in tags else tags
+    if type(value) is Symbol:  # first what is asked most
+        if not value.tags:
+            return _EPOCHS if " " not in value.text and names_epochs(value.text) else value.tags
+    elif not isinstance(value, (Length, Count, Quotient)):
+        return _NOTHING
+    return value.tags - {TOLD} if TOLD in value.tags else value.tags
+
+
+_NOTHING = frozenset[str]()

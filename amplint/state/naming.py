@@ -26,13 +26,15 @@ def named(run: Run, value: Value, name: str) -> Value:
     """
     if isinstance(value, int):
         return counting.counted(run.model, value, name)
-    if isinstance(value, Symbol) and counting.TOLD in value.tags:
-        run.told.add(name)
-    if isinstance(value, Symbol) and value.tags & OPTIMIZER:
-        run.annotated[name] = "optimizer"
-    if is_made(value) and _OWN_SCHEDULER(value.text):
-        return with_changes(value, text=name, governed=True)
-    if is_made(value) or (isinstance(value, Symbol) and _COMPUTED(value.text) and _is_window(value, name)):
+    if isinstance(value, Symbol) and value.tags:
+        if counting.TOLD in value.tags:
+            run.told.add(name)
+        if value.tags & OPTIMIZER:
+            run.annotated[name] = "optimizer"
+    if is_made(value):
+        governed = value.governed or _OWN_SCHEDULER(value.text)
+        return with_changes(value, text=name, governed=governed)
+    if isinstance(value, Symbol) and _is_window(value, name) and _COMPUTED(value.text):
         return with_changes(value, text=name)
     return value
 

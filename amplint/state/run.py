@@ -44,8 +44,6 @@ _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 
 MAX_STATEMENTS = 30_000
 MAX_DEPTH = 14
-
-
 _PASSED = {Kind.BACKWARD: 0, Kind.STEP: 1, Kind.SCALER_STEP: 1, Kind.EPOCH_END: 2}
 
 
@@ -110,7 +108,8 @@ class Run:
     it may be asked unseen. `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`:
     contexts that are open, are not seen, and may take part in it. `idle`: the places of calls that did nothing.
     `asked`: how often, since the last loss went back, something was decided that is not known before. `shut`: gates
-    that have not opened, as they stood at first, and how often.
+    that have not opened, as they stood at first, and how often. `telling`: decisions that most likely matter: something
+    happened in the branch that was taken, or the other one leaves.
     """
 
     program: ir.Program
@@ -199,6 +198,7 @@ class Run:
     owes: bool | None = None
     idle: set[Site] = field(default_factory=set)
     shut: dict[ir.Span, tuple[Gated, int]] = field(default_factory=dict)
+    telling: set[str] = field(default_factory=set)
 
     @property
     def choices(self) -> dict[str, bool]:

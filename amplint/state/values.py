@@ -13,7 +13,7 @@ from amplint.flow import program as ir
 from amplint.protocol.events import Event, Site
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
-from amplint.protocol.values import with_changes
+from amplint.protocol.values import quickly_made, with_changes
 from amplint.state.counts import Length
 from amplint.state.scopes import Scope
 
@@ -28,6 +28,7 @@ Value: TypeAlias = """(
 )"""
 Arguments = list[Value]
 Keywords = dict[str, Value]
+Key = TypeVar("Key")
 
 
 class Origin(Enum):
@@ -44,6 +45,7 @@ OPTIMIZER = frozenset({"optimizer"})
 """The tag of an optimizer that is not known, and of several of them."""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Symbol:
     """A value that is not known, by its canonical text.
@@ -78,9 +80,6 @@ class Symbol:
 def last_part(text: str) -> str:
     """The last part of a dotted text, without indexes."""
     return text.rpartition(".")[2].partition("[")[0] or text
-
-
-Key = TypeVar("Key")
 
 
 class Gathered(list[Value]):

@@ -14,6 +14,7 @@ class Played:
     happened: object
     choices: dict[str, bool] = field(default_factory=dict)
     cost: int = 1
+    telling: frozenset[str] = frozenset()
 
     @property
     def barren(self):
@@ -27,8 +28,8 @@ class Played:
 class Program:
     """Asks for conditions as `ask` says, and tells what happened; every run that is made is kept."""
 
-    def __init__(self, ask, cost=1):
-        self.ask, self.cost, self.forced = ask, cost, []
+    def __init__(self, ask, cost=1, telling=()):
+        self.ask, self.cost, self.telling, self.forced = ask, cost, frozenset(telling), []
 
     def __call__(self, forced):
         self.forced.append(forced)
@@ -37,7 +38,7 @@ class Program:
         def decide(key):
             return choices.setdefault(key, forced.get(key, True))
 
-        return Played(self.ask(decide), choices, self.cost)
+        return Played(self.ask(decide), choices, self.cost, self.telling)
 
 
 def happened(program, **limits):
@@ -98,6 +99,20 @@ def test_of_decisions_tried_together_the_one_that_changes_something_is_found():
     assert complete
     assert [run.choices["f"] for run in runs] == [True, False]
     assert all(run.choices[name] for run in runs for name in "abcdegh")
+
+
+def test_a_decision_that_most_likely_changes_something_is_tried_alone_and_first():
+    program = Program(lambda decide: [decide(name) for name in "abcdefgh"][5], telling="f")
+    assert happened(program) == [True, False]
+    assert program.forced[1] == dict.fromkeys("abcde", True) | {"f": False}
+    assert len(program.forced) == 6  # one, two and four others of the first run, and all of them in the second one
+
+
+def test_where_one_half_of_several_decisions_changes_nothing_the_other_one_is_not_tried_whole():
+    program = Program(lambda decide: [decide(name) for name in "abcdefg"][6])
+    assert happened(program) == [True, False]
+    tried = [{key for key, value in forced.items() if not value} for forced in program.forced]
+    assert tried[3:7] == [set("defg"), set("de"), {"f"}, {"g"}]
 
 
 def test_what_is_not_asked_when_decisions_are_tried_together_is_tried_by_itself():

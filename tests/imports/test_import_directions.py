@@ -39,6 +39,7 @@ ROOMS = {
     ),
     "analysis": (
         "budget",
+        "garbage",
         "source",
         "lower",
         "dialects",
@@ -53,6 +54,7 @@ ROOMS = {
         "readings",
     ),
     "callers": ("flow", "protocol", "source"),
+    "garbage": (),
     "readings": ("dialects", "flow", "lower", "played", "source"),
     "played": ("budget", "flow", "lower", "machine", "protocol", "state"),
     "budget": ("catalogue", "findings", "machine"),
