@@ -170,9 +170,8 @@ def _is_anothers(run: Run, model: str) -> bool:
     """Whether all optimizers are known to hold the parameters of other models: this one is not trained."""
     held = [found.models for found in run.optimizers.values() if found.algorithm is not None]
     name = model.partition(".module")[0]
-    return (
-        bool(held) and all(held) and not any(one.partition(".module")[0] == name for models in held for one in models)
-    )
+    trained = {one.replace(".module", "") for models in held for one in models}
+    return bool(held) and all(held) and not any(one == name or one.startswith(f"{name}.") for one in trained)
 
 
 def _sync(run: Run, forward: Forward) -> Sync:
