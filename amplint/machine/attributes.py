@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.domains import provenance, ranks, tensors, told_windows
+from amplint.domains import parameter_owners, provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
 from amplint.flow import program as ir
 from amplint.machine import libraries, neighbours, places
@@ -53,7 +53,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         if adopted is not None:
             return _of_instance(run, adopted, name)
         returned = part_of_output(run, owner, name)
-        return returned if returned is not None else _of_symbol(owner, name)
+        return returned if returned is not None else _of_symbol(run, owner, name)
     owner = resolve(run, owner)
     if name == "__dict__" and isinstance(owner, Instance):
         return as_dict(owner.attributes)
@@ -72,7 +72,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         found = known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
         return Public(found.name, member=True) if isinstance(found, Public) else found
     if name == "grad" and isinstance(owner, Parameters):
-        return Gradient(owner.model)
+        return Gradient(owner.model, holder=owner.holder)
     if isinstance(owner, Gradient) and name in ("data", "grad"):
         return owner
     if isinstance(owner, Loss) and name in ("data",):
@@ -81,7 +81,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return Bound(owner, name)
     if owner is None:  # it cannot be, so it is something that could not be followed
         owner = Symbol("None", Origin.OPAQUE)
-    return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
+    return _of_symbol(run, owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
 
 
 def _of_torch_s(instance: Value, name: str) -> Value:
@@ -111,10 +111,10 @@ def part_of_output(run: Run, output: Symbol, name: Value) -> Value:
     return Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
 
 
-def _of_symbol(owner: Symbol, name: str) -> Value:
+def _of_symbol(run: Run, owner: Symbol, name: str) -> Value:
     """An attribute of something that is not known: a gradient, or another symbol."""
     if name == "grad":
-        return Gradient(None)
+        return Gradient(None, holder=parameter_owners.grouped(run, owner))
     if (known := ranks.attribute(owner, name)) is not None:
         return known
     governed = owner.governed or owner.name in _FRAMEWORKS

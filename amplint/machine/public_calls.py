@@ -26,7 +26,7 @@ from amplint.domains import (
     tensors,
     told_windows,
 )
-from amplint.domains.parameter_owners import missed, models_of, sole_owner, whole
+from amplint.domains.parameter_owners import grouped, missed, models_of, sole_owner, whole
 from amplint.flow import program as ir
 from amplint.machine import attributes, builtins, step_methods, unknown_calls, unseen
 from amplint.machine.batches import HANDS_OUT
@@ -136,7 +136,7 @@ def _clipped_elsewhere(run: Run, args: list[Value], keywords: Keywords, at: ir.S
     """A function of another module that is called like torch's clip: it clips what it is handed, in its own way, or
     only measures it where it is handed no limit."""
     models = models_of(args[0])
-    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, args[0])
+    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else grouped(run, args[0])
     if any(value is None for value in (*args[1:2], *keywords.values())):
         norms.measured(run, at, optimizer)
     else:
@@ -239,7 +239,7 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
             return Symbol("norm", Origin.DATA)
         handed.once.used = True
     held = handed.holder if isinstance(handed, Parameters) else None
-    optimizer = held or (sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed))
+    optimizer = held or (sole_owner(run, next(iter(models))) if len(models) == 1 else grouped(run, handed))
     if isinstance(handed, Symbol) and handed.governed:
         run.emit(Kind.OPAQUE, at)
         return Symbol("norm", Origin.DATA)
@@ -254,12 +254,6 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
     for other in missed(run, models) if optimizer is not None else ():
         run.emit(Kind.MISSED_CLIP, at, other)
     return Symbol("norm", Origin.DATA)
-
-
-def _grouped(run: Run, value: Value) -> Optimizer | None:
-    """The optimizer of whose `param_groups` a value is a part."""
-    owner, found, _ = text_of(value).partition(".param_groups")
-    return run.optimizers.get(owner) if found else None
 
 
 def _mean(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -357,7 +357,10 @@ def zero_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
         return  # a copy's gradients, which no optimizer steps
     if partial_zeroing.spares(run):
         return
-    run.emit(Kind.ZERO_GRAD, at, parameter_owners.optimizer_of(run, owner.model), detail=_discards(run))
+    optimizer = owner.holder or parameter_owners.optimizer_of(run, owner.model)
+    around = [Kind.OPAQUE] if partial_zeroing.spares_others(run, owner) else []
+    for kind in (*around, Kind.ZERO_GRAD, *around):  # nobody knows how much of what the step is for was erased
+        run.emit(kind, at, optimizer, detail=_discards(run))
 
 
 def reduce_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:

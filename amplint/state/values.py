@@ -267,10 +267,11 @@ class Once:
 
 @dataclass(frozen=True)
 class Gradient:
-    """The gradient of some parameter of a model, or a copy."""
+    """The gradient of some parameter of a model, or of an optimizer (`holder`); or a copy."""
 
     model: str | None
     copied: bool = False
+    holder: Optimizer | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
