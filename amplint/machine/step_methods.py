@@ -297,7 +297,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     )
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
-    detail |= ignored.told(run, loss)
+    detail |= ignored.told(run, loss) | ranks.set_late(run)
     detail |= {"continued": "yes"} if trail.continued else {}
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     detail |= {"undivided": "yes"} if run.in_library and trail.shared is None else {}

@@ -311,8 +311,8 @@ class Class:
 
 @dataclass(eq=False)
 class Instance:
-    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class. `doubted`: the
-    condition under which there is one; empty if there certainly is. `items`: what one like a dict holds."""
+    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class. `doubted`:
+    the condition under which there is one; empty if there certainly is. `items`: what one like a dict holds."""
 
     klass: Class
     attributes: dict[str, Value] = field(default_factory=dict)
