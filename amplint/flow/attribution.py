@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amplint.flow.crossing import crossed
-from amplint.protocol.events import BESIDE_OTHERS, STEPS, Event, Kind, Site
+from amplint.protocol.events import BESIDE_OTHERS, OVERTAKEN, STEPS, Event, Kind, Site
 
 Place = tuple[Site, ...]
 Reach = frozenset[tuple[str, str]]
@@ -39,7 +39,28 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         names = list(dict.fromkeys(event.optimizer for event in events if event.optimizer))
         if len(names) != 1:
             return list(events)
-    return [_given(event, names[0]) for event in events] if len(names) == 1 else crossed(_among_several(events))
+    if len(names) == 1:
+        return _overtaken([_given(event, names[0]) for event in events])
+    return _overtaken(crossed(_among_several(events)))
+
+
+def _overtaken(events: Sequence[Event]) -> list[Event]:
+    """The events, each clip marked after which a backward makes new gradients that are clipped before they are stepped
+    with."""
+    found: list[Event] = []
+    clipped: set[str | None] = set()
+    made: set[str | None] = set()
+    for event in reversed(events):
+        name = event.optimizer
+        if event.kind in STEPS:
+            clipped, made = clipped - {name}, made - {name}
+        elif event.kind is Kind.BACKWARD:
+            made = made | ({name} & clipped)
+        elif event.kind is Kind.CLIP:
+            event = replace(event, detail={**event.detail, OVERTAKEN: "yes"}) if name in made else event
+            clipped = clipped | {name}
+        found.append(event)
+    return found[::-1]
 
 
 def _among_several(events: Sequence[Event]) -> list[Event]:

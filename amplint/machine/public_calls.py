@@ -30,7 +30,7 @@ from amplint.domains.parameter_owners import grouped, missed, models_of, sole_ow
 from amplint.flow import program as ir
 from amplint.machine import attributes, builtins, step_methods, unknown_calls, unseen
 from amplint.machine.batches import HANDS_OUT
-from amplint.protocol.events import Kind
+from amplint.protocol.events import ELEMENTS, Kind
 from amplint.protocol.precision import MISSES_FLOAT16, Precision
 from amplint.protocol.ranks import Wrapper
 from amplint.state import known_numbers, records, roles
@@ -246,6 +246,7 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
     detail = clip_limits.told(run, args[1:], keywords, at)
     if not run.caught and (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
         detail["raises"] = "yes"
+    detail |= {ELEMENTS: "yes"} if name.endswith(("clip_grad_value_", "clip_grad_value")) else {}
     wrapper = ranks.clipped(handed) if "norm" in name else Wrapper.NONE  # a value can be clipped shard by shard
     if clip_limits.endless(clip_limits.threshold(args[1:], keywords)):
         norms.measured(run, at, optimizer, detail)

@@ -30,7 +30,7 @@ from amplint.flow import program as ir
 from amplint.machine import arithmetic, attributes, hooks, libraries
 from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import Kind
+from amplint.protocol.events import ELEMENTS, Kind
 from amplint.protocol.precision import OFF_BY, Precision
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, mappings, records, roles, truths
@@ -344,7 +344,7 @@ def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.
     elif name == "zero_":
         zero_gradient(run, owner, at)
     elif name in ("clamp_", "clip_"):
-        run.emit(Kind.CLIP, at, parameter_owners.optimizer_of(run, owner.model))
+        run.emit(Kind.CLIP, at, parameter_owners.optimizer_of(run, owner.model), detail={ELEMENTS: "yes"})
     elif name.endswith("_") and not name.endswith("__") and name not in _KEEPS_NUMBERS:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"grad.{name}()", Origin.DATA)

@@ -577,37 +577,3 @@ def test_a_horizon_of_the_batches_of_all_ranks_is_the_right_one_though_one_that_
     assert said.endswith("(when `args.max_steps is not None`)")
     shared = "loader = accelerator.prepare(loader)"
     assert "(when" not in told(HORIZON.replace("COUNTED", shared), "scheduler-horizon-mismatch")
-
-
-RANKS = """
-import contextlib
-import torch
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-model, criterion = DDP(torch.nn.Linear(4, 3)), torch.nn.CrossEntropyLoss()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-def train(batches, n):
-    for step in range(1000):
-        for k in range(n):
-            x, y = next(batches)
-            {}
-            loss = criterion(model(x), y) / n
-            {}
-            loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-"""
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "rule", "words"),
-    [
-        ("pass", "model.require_backward_grad_sync = k == n - 1", "no-sync-on-boundary", "is set after the forward"),
-        ("pass", "model.require_backward_grad_sync = k > 0", "forward-outside-no-sync", "is set after the forward"),
-        ("model.require_backward_grad_sync = k != n - 1", "pass", "no-sync-on-boundary", "last micro-step stay on"),
-        ("model.require_backward_grad_sync = False", "pass", "no-sync-on-boundary", "no rank ever sees"),
-    ],
-)
-def test_what_the_ranks_see_of_a_window_is_told_as_it_is(before, after, rule, words):
-    assert words in told(RANKS.format(before, after), rule)
