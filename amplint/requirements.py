@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from amplint import toml
-from amplint.catalogue.versions import LIBRARIES, declared, listed
+from amplint.catalogue.versions import LIBRARIES, at_least, declared, listed, with_releases
+from amplint.dialects.companions import OLDEST, TOGETHER
 
 _LISTS = ("requirements.txt", "requirement*.txt", "requirements/*.txt", "*.yml", "*.yaml", "setup.cfg", "setup.py")
 _INCLUDED = re.compile(r"(?m)^[ \t]*(?:-r|--requirement)[ =]+([^\s#]+)")
@@ -30,6 +31,7 @@ def bounds(folder: Path) -> dict[str, str]:
         for file in (one for pattern in _LISTS for one in sorted(above.glob(pattern))):
             for text in _texts(file, ()):
                 found = _joined(found, listed(text))
+        found = _joined(found, _of_companions(found))
         known = _joined(known, {name: said for name, said in found.items() if name in LIBRARIES})
         if there or (above / ".git").exists() or any(known.values()):
             break
@@ -39,6 +41,13 @@ def bounds(folder: Path) -> dict[str, str]:
 def _joined(nearer: Mapping[str, str], farther: Mapping[str, str]) -> dict[str, str]:
     """What two lists say: the bounds of the nearer one, if it has any."""
     return {**farther, **{name: said or farther.get(name, "") for name, said in nearer.items()}}
+
+
+def _of_companions(found: Mapping[str, str]) -> dict[str, str]:
+    """The bounds of torch that those of libraries mean which are released for one; none where they mean nothing."""
+    together = [said for name, torch in TOGETHER.items() for said in with_releases(found.get(name, ""), torch)]
+    oldest = [said for name, torch in OLDEST.items() for said in at_least(found.get(name, ""), torch)]
+    return {"torch": ",".join(together or oldest)} if together or oldest else {}
 
 
 def _texts(file: Path, above: tuple[Path, ...]) -> Iterator[str]:

@@ -5,11 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isclose
 
-from amplint.protocol.events import Kind
+from amplint.protocol.events import Event, Kind
+from amplint.protocol.ranks import SET_LATE
 from amplint.protocol.readings import RankFacts, RanksReading, TokenShare
 from amplint.protocol.state import Moment
 
 _UNEVEN = 1.05
+
+
+def boundary_words(moment: Moment) -> dict[str, str]:
+    """By what the last backward of a window is kept from reducing, and what the ranks see of the window."""
+    own = "the gradients of the window's last micro-step stay on their rank"
+    if _set_late(moment.last.get(Kind.BACKWARD)):
+        return {"held": f"{_LATE}: {own}", "cure": _EARLIER}
+    seen = "no rank ever sees the gradients of the others" if moment.ledger.sharing.alone else own
+    return {"held": f"the last backward before the step runs in `no_sync`: {seen}", "cure": _OUTSIDE}
+
+
+def outside_words(moment: Moment) -> dict[str, str]:
+    """What was set after the forward that a backward belongs to, and how to set it in time."""
+    reduced = "all-reduces the gradients of this micro-step all the same"
+    if _set_late(moment.event):
+        return {"held": f"{_LATE}: DistributedDataParallel {reduced}", "cure": _EARLIER}
+    decided = f"DistributedDataParallel has already decided, and {reduced}"
+    return {
+        "held": f"the backward runs in `no_sync`, but the forward did not: {decided}",
+        "cure": "begin the `no_sync` block before the forward",
+    }
+
+
+_LATE = (
+    "`require_backward_grad_sync` is set after the forward, which reads it, and each micro-step obeys the value of the "
+    "one before"
+)
+_EARLIER = "set it before the forward"
+_OUTSIDE = "run forward and backward of the micro-step that completes the window outside of `no_sync`"
+
+
+def _set_late(backward: Event | None) -> bool:
+    return backward is not None and SET_LATE in backward.detail
 
 
 def _ranks(moment: Moment) -> tuple[RankFacts, ...]:

@@ -7,7 +7,7 @@ from math import isclose
 
 from amplint.catalogue.felt import consequence
 from amplint.catalogue.lengths import length_of, measured
-from amplint.protocol.events import ANY_LENGTH, Gate, Kind
+from amplint.protocol.events import ANY_LENGTH, ELEMENTS, Event, Gate, Kind
 from amplint.protocol.ledger import carried
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
@@ -329,13 +329,21 @@ def below_the_scale(moment: Moment) -> bool:
 
 
 def threshold_words(moment: Moment) -> dict[str, str]:
-    """What a threshold comes to on gradients that carry the loss scale: in numbers where both are known."""
+    """What a threshold comes to on gradients that carry the loss scale, in numbers where both are known, and what that
+    does to them."""
     clip = moment.event if moment.event.kind is Kind.CLIP else moment.last.get(Kind.CLIP, moment.event)
     try:
         effective = float(clip.detail["limit"]) / float({**clip.detail, **moment.event.detail}["scale"])
     except (KeyError, ValueError, ZeroDivisionError):
-        return {"threshold": "the written one divided by the scale (1/65536 of it at the start)"}
-    return {"threshold": f"{effective:.2g}"}
+        return {"threshold": "the written one divided by the scale (1/65536 of it at the start)", **_cut(clip)}
+    return {"threshold": f"{effective:.2g}", **_cut(clip)}
+
+
+def _cut(clip: Event) -> dict[str, str]:
+    """What a clip far below the gradients does to them: one by norm, or one of each element by itself."""
+    if ELEMENTS in clip.detail:
+        return {"so": "every element of a gradient that is larger is cut to that size"}
+    return {"so": "nearly every gradient is shrunk to the same tiny norm"}
 
 
 def runs_ahead(moment: Moment) -> bool:

@@ -205,7 +205,7 @@ _AMISS = {
         "counts": "updates",
         "steps": "process at every update, as it is prepared",
         "result": "with several processes, the schedule comes to its end long before the run does",
-        "unit": "such steps: multiply it, and the warm-up, by `accelerator.num_processes`",
+        "unit": "such steps: multiply it, where it counts updates, and the warm-up, by `accelerator.num_processes`",
     },
 }
 

@@ -12,7 +12,7 @@ from math import isclose
 from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.catalogue.rule import Rule
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import STEPS, Event, Kind
+from amplint.protocol.events import OVERTAKEN, STEPS, Event, Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
@@ -291,7 +291,29 @@ def backward_in_a_loop(fact: Fact) -> dict[str, str] | None:
 
 def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:
     """The clip in a method that only returns the loss: a framework's own loop back-propagates it afterwards."""
-    return {} if fact.used == IN_A_LOOP and fact.called == "clipped" else None
+    return {**_UNCLIPPED} if fact.used == IN_A_LOOP and fact.called == "clipped" else None
+
+
+_UNCLIPPED = {
+    "then": "the new gradients are stepped unclipped",
+    "cure": "clip between the backward and the optimizer's step",
+}
+
+
+def overtaken(moment: Moment) -> bool:
+    """Whether what is made after a clip is clipped by another one before it is stepped with."""
+    return OVERTAKEN in moment.event.detail
+
+
+def overtaken_words(moment: Moment) -> dict[str, str]:
+    """What becomes of the gradients that are made after a clip: another one may clip them."""
+    if not overtaken(moment):
+        return _UNCLIPPED
+    return {
+        "through": "",
+        "then": "changes nothing that is stepped: the new gradients are clipped after their backward",
+        "cure": "leave it out; the clip between the backward and the optimizer's step is the one that counts",
+    }
 
 
 def stepped_in_a_loop(fact: Fact) -> dict[str, str] | None:

@@ -71,6 +71,26 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+def with_releases(bounds: str, releases: Mapping[str, str]) -> list[str]:
+    """Bounds of a library, as those of another one that each of its releases comes with: by the minor version."""
+    return [f"{bound}{other}" for bound, other in _released(bounds, releases) if bound != "!="]
+
+
+def at_least(bounds: str, releases: Mapping[str, str]) -> list[str]:
+    """The same of a library whose release needs another one that is at least so new, where one of them is pinned."""
+    return [f">={other}" for bound, other in _released(bounds, releases) if bound == "=="]
+
+
+def _released(bounds: str, releases: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each bound, a pin to a minor version as `==`, with what came with its release; `~=0.12` leaves newer ones too."""
+    for bound, version in _BOUND.findall(bounds):
+        parts = version.split(".")
+        other = releases.get(".".join((*parts, "0")[:2]))
+        loose = (bound == "~=" and len(parts) < 3) or (bound == "^" and parts[0] != "0")
+        if other is not None:
+            yield ">=" if loose else "==" if bound in _PINNED else bound, other
+
+
 def declared(document: Mapping[str, Any]) -> dict[str, str]:
     """The bounds of libraries that a pyproject.toml declares as dependencies of its project, the optional ones too; ""
     where any version will do."""

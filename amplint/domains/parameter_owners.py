@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from amplint.domains.precision import dtype_of
 from amplint.flow import program as ir
 from amplint.protocol.precision import Precision
-from amplint.state.values import Function, Instance, Optimizer, Parameters, Stream, Symbol, Value, last_part
+from amplint.state.values import Function, Instance, Optimizer, Parameters, Stream, Symbol, Value, last_part, text_of
 
 if TYPE_CHECKING:
     from amplint.state.run import Run
@@ -96,6 +96,12 @@ def _apart(run: Run, first: str, second: str) -> bool:
     if first == second or first.startswith(f"{second}.") or second.startswith(f"{first}."):
         return False
     return frozenset({last_part(first), last_part(second)}) not in run.program.parts
+
+
+def grouped(run: Run, value: Value) -> Optimizer | None:
+    """The optimizer of whose `param_groups` a value is a part."""
+    owner, found, _ = text_of(value).partition(".param_groups")
+    return run.optimizers.get(owner) if found else None
 
 
 def optimizer_of(run: Run, model: str | None) -> Optimizer | None:

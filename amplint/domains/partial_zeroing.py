@@ -10,7 +10,7 @@ from __future__ import annotations
 from amplint.flow import program as ir
 from amplint.protocol.events import STEPS, Kind
 from amplint.state.run import Run
-from amplint.state.values import Condition, Symbol, Value, text_of
+from amplint.state.values import Condition, Gradient, Symbol, Value, text_of
 
 
 def picks(node: ir.If, test: Value) -> bool:
@@ -30,8 +30,22 @@ def passes_over(run: Run, node: ir.If, test: Value, updates: int) -> bool:
 
 def spares(run: Run) -> bool:
     """Whether an erasure leaves other gradients, made since the last step."""
+    return run.picked > 0 and _waits(run)
+
+
+def spares_others(run: Run, erased: Gradient) -> bool:
+    """Whether an optimizer that is about to step holds, or may hold, more than the gradients that are erased: those of
+    one of its models, or of a collection that is not seen."""
+    if erased.holder is not None or not _waits(run):
+        return False
+    holding = [found for found in run.optimizers.values() if erased.model in found.models]
+    return erased.model is None or any(len(found.models) > 1 for found in holding)
+
+
+def _waits(run: Run) -> bool:
+    """Whether there are gradients that no step has used."""
     kinds = (event.kind for event in reversed(run.events) if event.kind is Kind.BACKWARD or event.kind in STEPS)
-    return run.picked > 0 and next(kinds, None) is Kind.BACKWARD
+    return next(kinds, None) is Kind.BACKWARD
 
 
 def _picks(test: Value) -> bool:

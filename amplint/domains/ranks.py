@@ -17,7 +17,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import LOWER
-from amplint.protocol.ranks import Sync, Wrapper
+from amplint.protocol.ranks import SET_LATE, Sync, Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state import truths
 from amplint.state.contexts import Forward, NoSync
@@ -98,6 +98,7 @@ def switch(run: Run, owner: Value, name: str, value: Value) -> None:
     if name == _SWITCH:
         change = run.ranks.off.discard if truths.truth(run, value) else run.ranks.off.add
         change(text_of(owner))
+        run.ranks.switched.add(text_of(owner))
 
 
 def enter(run: Run, context: Value) -> None:
@@ -164,6 +165,14 @@ def backward(run: Run, at: ir.Span) -> Reduced:
         return {}
     syncs = {_sync(run, forward) for forward in found}
     return {"wrapper": wrappers.pop(), "sync": syncs.pop() if len(syncs) == 1 else Sync.UNKNOWN}
+
+
+def set_late(run: Run) -> dict[str, str]:
+    """Whether the reduction of a model was switched by hand between its forward, which reads that, and the backward."""
+    by_hand = run.ranks.switched - run.ranks.held
+    since = [] if run.ranks.spent else run.ranks.forwards
+    late = (one for one in since if one.model in by_hand and one.wrapper is Wrapper.DDP)
+    return {SET_LATE: "yes"} if any(one.held is not _held(run, one.model) for one in late) else {}
 
 
 def _is_anothers(run: Run, model: str) -> bool:

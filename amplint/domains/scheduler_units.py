@@ -148,6 +148,7 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     if "divided" in tags and tags & {"batches", "samples"}:
         detail["unit"] = UPDATES
         detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}
+        detail |= {OF_BATCHES: "yes"} if "exact" in detail and "batches" in tags and SHARED not in detail else {}
     elif tags & {"batches", "samples", "multiplied"}:
         detail["unit"] = MICRO_BATCHES
         if text := max(map(schedule_meanings.length_of, tags)):
@@ -213,8 +214,11 @@ def settle(run: Run) -> None:
     for detail in run.prepared:
         if REPEATED in detail and (SHARED in detail or any(detail is one for one in told)):
             detail[AMISS] = PER_PROCESS
-        if detail.get("unit") == MICRO_BATCHES and any(detail is one for one in run.early):
-            detail |= {"begins": WAITS}  # counted before the ranks share the loader: as many steps, over all of them
+        early = any(detail is one for one in run.early)  # before the ranks share the loader: the steps of all of them
+        if detail.get("unit") == MICRO_BATCHES and early:
+            detail |= {"begins": WAITS}
+        elif early and OF_BATCHES in detail:
+            continue
         elif detail.get("unit") != EPOCHS:
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
     schedule_meanings.unsettle(run)

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amplint.flow.crossing import crossed
-from amplint.protocol.events import BESIDE_OTHERS, STEPS, Event, Kind, Site
+from amplint.protocol.events import BESIDE_OTHERS, OVERTAKEN, STEPS, Event, Kind, Site
 
 Place = tuple[Site, ...]
 Reach = frozenset[tuple[str, str]]
@@ -39,7 +39,28 @@ def attributed(events: Sequence[Event]) -> list[Event]:
         names = list(dict.fromkeys(event.optimizer for event in events if event.optimizer))
         if len(names) != 1:
             return list(events)
-    return [_given(event, names[0]) for event in events] if len(names) == 1 else crossed(_among_several(events))
+    if len(names) == 1:
+        return _overtaken([_given(event, names[0]) for event in events])
+    return _overtaken(crossed(_among_several(events)))
+
+
+def _overtaken(events: Sequence[Event]) -> list[Event]:
+    """The events, each clip marked after which a backward makes new gradients that are clipped before they are stepped
+    with."""
+    found: list[Event] = []
+    clipped: set[str | None] = set()
+    made: set[str | None] = set()
+    for event in reversed(events):
+        name = event.optimizer
+        if event.kind in STEPS:
+            clipped, made = clipped - {name}, made - {name}
+        elif event.kind is Kind.BACKWARD:
+            made = made | ({name} & clipped)
+        elif event.kind is Kind.CLIP:
+            event = replace(event, detail={**event.detail, OVERTAKEN: "yes"}) if name in made else event
+            clipped = clipped | {name}
+        found.append(event)
+    return found[::-1]
 
 
 def _among_several(events: Sequence[Event]) -> list[Event]:
@@ -53,11 +74,15 @@ def _among_several(events: Sequence[Event]) -> list[Event]:
     current: tuple[str, ...] = ()
     clipped: str | None = None
     stepped: set[str | None] = set()
+    through: Reach = frozenset()
+    emptied: set[str | None] = set()
     for index, event in enumerate(events):
         if event.kind is Kind.BACKWARD:
-            place = event.step_of_program
+            place, through, emptied = event.step_of_program, event.reach, set()
             made = tuple(name for name in feeds.get(place, ()) if born.get(name, index) <= index)
             current, stepped = _alive(made, index, places[place], steps), set()
+        if event.kind is Kind.ZERO_GRAD:
+            emptied.add(event.optimizer)
         if _is_step(event):
             stepped.add(event.optimizer)
         if _may_be_theirs(event, current, held):
@@ -65,7 +90,8 @@ def _among_several(events: Sequence[Event]) -> list[Event]:
         if event.kind is Kind.CLIP:
             clipped = event.optimizer
         missed = event.kind is Kind.MISSED_CLIP and (event.optimizer not in current or clipped in current)
-        if missed or (len(current) > 1 and index in again):
+        passed = _left_there(event, current, emptied, through, held)
+        if missed or passed or (len(current) > 1 and index in again):
             continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
             result += [replace(event, optimizer=name) for name in _meant(event, current, known, stepped)]
@@ -104,6 +130,16 @@ def _may_be_theirs(event: Event, fed: Sequence[str], held: Mapping[str | None, R
         return False
     own = held.get(event.optimizer, frozenset())
     return all(not held.get(name) or held[name] & own for name in fed)
+
+
+def _left_there(
+    event: Event, fed: Sequence[str], emptied: set[str | None], through: Reach, held: Mapping[str | None, Reach]
+) -> bool:
+    """Whether a clip for an optimizer that the last backward is not for may meet what that has left there on its way to
+    those that it feeds."""
+    if event.kind is not Kind.CLIP or not fed or event.optimizer in (None, *fed) or emptied & {None, event.optimizer}:
+        return False
+    return not through or bool(through & held.get(event.optimizer, through))
 
 
 def _is_step(event: Event) -> bool:

@@ -22,6 +22,7 @@ from amplint.state.values import (
     Instance,
     Loss,
     Origin,
+    Parameters,
     Public,
     Symbol,
     Trail,
@@ -54,6 +55,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
         found = _remainder(run, left, right, node)
         if found is not None:
             return found
+    left, right = _as_lists(node.op, left, right)
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and node.op == "+":
         return [*left, *right] if isinstance(left, list) else (*left, *right)
     first, second = known_numbers.number(run, left), known_numbers.number(run, right)
@@ -64,6 +66,13 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
         return Symbol(repr(left))
     return _symbolic(run, node, left, right)
+
+
+def _as_lists(op: str, left: Value, right: Value) -> tuple[Value, Value]:
+    """The operands; where two lists are joined, one of parameters as a list in which one stands for all."""
+    if op != "+" or not all(isinstance(value, (Parameters, list)) for value in (left, right)):
+        return left, right
+    return ([left] if isinstance(left, Parameters) else left), ([right] if isinstance(right, Parameters) else right)
 
 
 def as_symbol(value: Value) -> Value:

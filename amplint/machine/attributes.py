@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from amplint.dialects import GOVERNS
 from amplint.dialects.methods import KEEPS_DTYPE, MOVES
-from amplint.domains import provenance, ranks, tensors, told_windows
+from amplint.domains import parameter_owners, provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
 from amplint.flow import program as ir
 from amplint.machine import libraries, neighbours, places
@@ -52,7 +52,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         if adopted is not None:
             return _of_instance(run, adopted, name)
         returned = part_of_output(run, owner, name)
-        return returned if returned is not None else _of_symbol(owner, name)
+        return returned if returned is not None else _of_symbol(run, owner, name)
     owner = resolve(run, owner)
     if name == "__dict__" and isinstance(owner, Instance):
         return as_dict(owner.attributes)
@@ -71,7 +71,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         found = known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
         return Public(found.name, member=True) if isinstance(found, Public) else found
     if name == "grad" and isinstance(owner, Parameters):
-        return Gradient(owner.model)
+        return Gradient(owner.model, holder=owner.holder)
     if isinstance(owner, Gradient) and name in ("data", "grad"):
         return owner
     if isinstance(owner, Loss) and name in ("data",):
@@ -80,7 +80,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return Bound(owner, name)
     if owner is None:  # it cannot be, so it is something that could not be followed
         owner = Symbol("None", Origin.OPAQUE)
-    return _of_symbol(owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
+    return _of_symbol(run, owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
 
 
 def _of_a_base(instance: Value, name: str) -> Value:
@@ -105,10 +105,10 @@ def part_of_output(run: Run, output: Symbol, name: Value) -> Value:
     return Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
 
 
-def _of_symbol(owner: Symbol, name: str) -> Value:
+def _of_symbol(run: Run, owner: Symbol, name: str) -> Value:
     """An attribute of something that is not known: a gradient, or another symbol."""
     if name == "grad":
-        return Gradient(None)
+        return Gradient(None, holder=parameter_owners.grouped(run, owner))
     if (known := ranks.attribute(owner, name)) is not None:
         return known
     if name == "dataset" and "loaded" in owner.tags and owner.given is not None:

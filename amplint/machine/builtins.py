@@ -202,13 +202,18 @@ def _listed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     value = args[0]
     if isinstance(value, Parameters):
         run.stream_of(value)
-        return Parameters(value.model)
+        return Parameters(value.model, holder=value.holder)
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (Stream, dict)):
         stream = run.stream_of(value)
         return [stream.item(index) for index in range(stream.length)] if stream.length is not None else stream
     return value
+
+
+def _set(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """A set of parameters holds the same as a list of them; of another one it is not known what is equal in it."""
+    return _listed(run, args, keywords, at) if isinstance(args[0], Parameters) else _not_known(run, "set", args)
 
 
 def _number(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
@@ -369,6 +374,8 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "list": _listed,
     "tuple": _listed,
     "sorted": _listed,
+    "set": _set,
+    "frozenset": _set,
     "reversed": _listed,
     "iter": _iter,
     "next": _next,

@@ -20,11 +20,11 @@ from amplint.domains import (
     schedules,
     tensors,
 )
-from amplint.domains.parameter_owners import missed, models_of, sole_owner, whole
+from amplint.domains.parameter_owners import grouped, missed, models_of, sole_owner, whole
 from amplint.flow import program as ir
 from amplint.machine import step_methods, unknown_calls, unseen
 from amplint.machine.primitives import PLAIN, PRIMITIVES
-from amplint.protocol.events import Kind
+from amplint.protocol.events import ELEMENTS, Kind
 from amplint.protocol.precision import MISSES_FLOAT16, Precision
 from amplint.protocol.ranks import Wrapper
 from amplint.state import roles
@@ -110,7 +110,7 @@ def _clipped_elsewhere(run: Run, args: list[Value], keywords: Keywords, at: ir.S
     """A function of another module that is called like a clip that is known: it clips what it is handed, in its own
     way, or only measures it where it is handed no limit."""
     models = models_of(args[0])
-    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, args[0])
+    optimizer = sole_owner(run, next(iter(models))) if len(models) == 1 else grouped(run, args[0])
     if any(value is None for value in (*args[1:2], *keywords.values())):
         norms.measured(run, at, optimizer)
     else:
@@ -207,13 +207,14 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
             return Symbol("norm", Origin.DATA)
         handed.once.used = True
     held = handed.holder if isinstance(handed, Parameters) else None
-    optimizer = held or (sole_owner(run, next(iter(models))) if len(models) == 1 else _grouped(run, handed))
+    optimizer = held or (sole_owner(run, next(iter(models))) if len(models) == 1 else grouped(run, handed))
     if isinstance(handed, Symbol) and handed.governed:
         run.emit(Kind.OPAQUE, at)
         return Symbol("norm", Origin.DATA)
     detail = clip_limits.told(run, args[1:], keywords, at)
     if not run.caught and (args[3] if len(args) > 3 else keywords.get("error_if_nonfinite")) is True:
         detail["raises"] = "yes"
+    detail |= {ELEMENTS: "yes"} if name.endswith(("clip_grad_value_", "clip_grad_value")) else {}
     wrapper = ranks.clipped(handed) if "norm" in name else Wrapper.NONE  # a value can be clipped shard by shard
     if clip_limits.endless(clip_limits.threshold(args[1:], keywords)):
         norms.measured(run, at, optimizer, detail)
@@ -222,12 +223,6 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
     for other in missed(run, models) if optimizer is not None else ():
         run.emit(Kind.MISSED_CLIP, at, other)
     return Symbol("norm", Origin.DATA)
-
-
-def _grouped(run: Run, value: Value) -> Optimizer | None:
-    """The optimizer of whose `param_groups` a value is a part."""
-    owner, found, _ = text_of(value).partition(".param_groups")
-    return run.optimizers.get(owner) if found else None
 
 
 def is_gradient(value: Value) -> bool:

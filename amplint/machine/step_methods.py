@@ -32,7 +32,7 @@ from amplint.flow import program as ir
 from amplint.machine import arithmetic, attributes, hooks, libraries
 from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import Kind
+from amplint.protocol.events import ELEMENTS, Kind
 from amplint.protocol.precision import OFF_BY, Precision
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, mappings, records, roles, truths
@@ -290,7 +290,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     )
     known = loss.whole or (loss.weight is not None and not loss.summed)
     detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
-    detail |= ignored.told(run, loss)
+    detail |= ignored.told(run, loss) | ranks.set_late(run)
     detail |= {"continued": "yes"} if trail.continued else {}
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     detail |= {"undivided": "yes"} if run.in_framework and trail.shared is None else {}
@@ -338,7 +338,7 @@ def of_gradient(run: Run, owner: Gradient, name: str, args: list[Value], at: ir.
     elif kind is Kind.ZERO_GRAD:
         zero_gradient(run, owner, at)
     elif kind is Kind.CLIP:
-        run.emit(Kind.CLIP, at, parameter_owners.optimizer_of(run, owner.model))
+        run.emit(Kind.CLIP, at, parameter_owners.optimizer_of(run, owner.model), detail={ELEMENTS: "yes"})
     elif name.endswith("_") and not name.endswith("__") and name not in KEEPS_NUMBERS:
         run.emit(Kind.OPAQUE, at)
     return Symbol(f"grad.{name}()", Origin.DATA)
@@ -351,7 +351,10 @@ def zero_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:
         return  # a copy's gradients, which no optimizer steps
     if partial_zeroing.spares(run):
         return
-    run.emit(Kind.ZERO_GRAD, at, parameter_owners.optimizer_of(run, owner.model), detail=_discards(run))
+    optimizer = owner.holder or parameter_owners.optimizer_of(run, owner.model)
+    around = [Kind.OPAQUE] if partial_zeroing.spares_others(run, owner) else []
+    for kind in (*around, Kind.ZERO_GRAD, *around):  # nobody knows how much of what the step is for was erased
+        run.emit(kind, at, optimizer, detail=_discards(run))
 
 
 def reduce_gradient(run: Run, owner: Gradient, at: ir.Span) -> None:

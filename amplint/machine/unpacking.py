@@ -7,12 +7,14 @@ from amplint.machine import restored
 from amplint.state import truths
 from amplint.state.run import Run
 from amplint.state.scopes import Scope
-from amplint.state.values import Origin, Symbol, Value
+from amplint.state.values import Origin, Parameters, Symbol, Value
 
 
 def unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
     """`a, *b = value`."""
     value = _gathered(target.items, truths.resolve(run, value))
+    if isinstance(value, Parameters) and len(target.items) == 2:  # one of `named_parameters()`
+        value = (restored.part(value, 0, target.items[0]), value)
     known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
     for index, item in enumerate(target.items):
         if isinstance(item, ir.Text) and item.text[1:].isidentifier():

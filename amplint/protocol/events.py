@@ -56,6 +56,11 @@ STEPS = frozenset({Kind.STEP, Kind.SCALER_STEP})
 BESIDE_OTHERS = "beside others"
 """The detail of the end of a run in which all that can use gradients was seen to step."""
 
+ELEMENTS = "elements"
+"""The detail of a clip of each element by itself, which knows no norm."""
+OVERTAKEN = "overtaken"
+"""The detail of a clip before a backward whose gradients are clipped again before they are stepped with."""
+
 Branches = frozenset[tuple[tuple["Site", ...], int]]
 """The branches that something stands in: the place of each `if`, with the calls that led to it, and which branch."""
 

@@ -36,19 +36,24 @@ class Sync(Enum):
     TOO_LATE = "reduced over the ranks although the backward runs in no_sync"
 
 
+SET_LATE = "set late"
+"""The detail of a backward before which the program set `require_backward_grad_sync`, but after its forward."""
+
+
 @dataclass(frozen=True)
 class Sharing:
     """What the ranks know of one window's gradients.
 
     `reductions`: micro-steps of the window whose gradients a wrapper all-reduced; `by_hand`: after which the program
     did, the last time when the window had `reached` so many. `local`: every backward of the present micro-step left its
-    gradients on their rank. `wrapper`: what wraps the model of the last backward.
+    gradients on their rank; `alone`: every one of the window. `wrapper`: what wraps the model of the last backward.
     """
 
     reductions: int = 0
     by_hand: int = 0
     reached: int = 0
     local: bool = False
+    alone: bool = True
     wrapper: Wrapper = Wrapper.NONE
 
 
@@ -59,7 +64,8 @@ def share(before: Sharing, sync: Sync, wrapper: Wrapper, begins: bool) -> Sharin
     """What is shared after a backward; `begins`: it is the first one of a micro-step."""
     local = sync is Sync.LOCAL and (begins or before.local)
     again = begins and sync is Sync.REDUCED and wrapper is Wrapper.DDP
-    return with_changes(before, reductions=before.reductions + again, local=local, wrapper=wrapper)
+    alone = before.alone and sync is Sync.LOCAL
+    return with_changes(before, reductions=before.reductions + again, local=local, alone=alone, wrapper=wrapper)
 
 
 def share_by_hand(before: Sharing, micro_steps: int) -> Sharing:

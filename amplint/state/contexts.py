@@ -86,13 +86,14 @@ class Forward:
 class Ranks:
     """What a run knows of its other processes.
 
-    `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand. `forwards`: since
-    the backward before; `spent`: the next forward begins anew. `all_held`: a framework has entered `no_sync` of each.
-    `inner`: what was wrapped, as it was before.
+    `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand; `switched`: on or
+    off. `forwards`: since the backward before; `spent`: the next forward begins anew. `all_held`: a framework has
+    entered `no_sync` of each. `inner`: what was wrapped, as it was before.
     """
 
     held: frozenset[str] = frozenset()
     off: set[str] = field(default_factory=set)
+    switched: set[str] = field(default_factory=set)
     forwards: list[Forward] = field(default_factory=list)
     spent: bool = False
     all_held: bool = False

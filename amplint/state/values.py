@@ -223,8 +223,8 @@ class Scaler:
 class Scheduler:
     """A learning-rate scheduler, its optimizer, the schedulers that it steps itself, and what was said of it.
 
-    `factors`: the functions that its rates are multiplied by. `base`: of a class of the program's own,
-    torch's; `begins`: its constructor is being run, which steps once (torch 2.13, `LRScheduler.__init__`)."""
+    `factors`: the functions that its rates are multiplied by. `base`: of a class of the program's own, torch's;
+    `begins`: its constructor is being run, which steps once (torch 2.13, `LRScheduler.__init__`)."""
 
     key: str
     optimizer: Optimizer | None = None
@@ -266,10 +266,11 @@ class Once:
 
 @dataclass(frozen=True)
 class Gradient:
-    """The gradient of some parameter of a model, or a copy."""
+    """The gradient of some parameter of a model, or of an optimizer (`holder`); or a copy."""
 
     model: str | None
     copied: bool = False
+    holder: Optimizer | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -309,10 +310,8 @@ class Class:
 
 @dataclass(eq=False)
 class Instance:
-    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class.
-
-    `doubted`: the condition under which there is such an object; empty if there certainly is. `items`: what one like a
-    dict holds."""
+    """An object of a class of the program. `inherits`: the scheduler of torch's that it is, by its class. `doubted`:
+    the condition under which there is one; empty if there certainly is. `items`: what one like a dict holds."""
 
     klass: Class
     attributes: dict[str, Value] = field(default_factory=dict)

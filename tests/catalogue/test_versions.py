@@ -201,3 +201,34 @@ def test_an_environment_may_have_any_name_and_a_list_may_include_another(tmp_pat
     (inner / "requirements.txt").write_text("-r lists/base.txt\n-r requirements.txt\n-r gone.txt\n", encoding="utf-8")
     (inner / "lists" / "base.txt").write_text("torch>=2.8\n", encoding="utf-8")
     assert load(Overrides()).versions_of(str(inner / "train.py")) == {"torch": ">=2.8"}
+
+
+@pytest.mark.parametrize(
+    ("line", "bounds"),
+    [
+        ("torchvision==0.12.0+cu113", "==1.11"),
+        ("torchvision~=0.14.1", "==1.13"),
+        ("torchvision~=0.14", ">=1.13"),
+        ("torchvision>=0.15,<0.20", ">=2.0,<2.5"),
+        ("torchvision!=0.15", None),
+        ("torchvision==0.99", None),
+        ("torchvision", None),
+        ("torchaudio==0.13.1", "==1.13"),
+        ("torchaudio==2.6.0", "==2.6"),
+        ("pytorch-lightning==1.5.10", ">=1.7"),
+        ("pytorch_lightning>=1.5", None),
+        ("lightning==2.3.0", ">=2.0"),
+        ("pytorch-lightning==1.9.5\ntorchvision==0.14.1", "==1.13"),
+        ("torch==2.6.0\ntorchvision==0.12.0", "==2.6.0"),
+        ("torch\ntorchvision==0.12.0", "==1.11"),
+    ],
+)
+def test_a_library_that_is_released_for_one_torch_says_which(line, bounds, tmp_path):
+    (tmp_path / "requirements.txt").write_text(f"{line}\nnumpy==1.24\n", encoding="utf-8")
+    assert load(Overrides()).versions_of(str(tmp_path / "train.py")).get("torch") == (bounds or None)
+
+
+def test_a_poetry_project_says_it_too(tmp_path):
+    text = "[tool.poetry.dependencies]\ntorchaudio = '^2.1'\ntorchvision = '^0.16.0'\n"
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    assert load(Overrides()).versions_of(str(tmp_path / "train.py"))["torch"] == "==2.1,>=2.1"

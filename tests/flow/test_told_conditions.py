@@ -535,3 +535,45 @@ def test_a_default_is_named_where_it_is_asked_for():
         "`every` above its default of 1)",
         "`accum` above its default of 1)",
     ]
+
+
+HORIZON = """
+import argparse
+import math
+import torch
+from accelerate import Accelerator
+from transformers import get_scheduler
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--max_steps", type=int, default=None)
+parser.add_argument("--accum", type=int, default=2)
+args = parser.parse_args()
+accelerator = Accelerator(gradient_accumulation_steps=args.accum)
+model, epochs = torch.nn.Linear(4, 1), 3
+optimizer = torch.optim.AdamW(model.parameters())
+loader = torch.utils.data.DataLoader(torch.randn(640, 4), batch_size=8)
+COUNTED
+if args.max_steps is None:
+    args.max_steps = epochs * math.ceil(len(loader) / args.accum)
+schedule = get_scheduler("linear", optimizer=optimizer, num_warmup_steps=0, num_training_steps=args.max_steps)
+model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+done = 0
+for epoch in range(epochs):
+    for x in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(x).pow(2).mean())
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+        if accelerator.sync_gradients:
+            done += 1
+        if done >= args.max_steps:
+            break
+"""
+
+
+def test_a_horizon_of_the_batches_of_all_ranks_is_the_right_one_though_one_that_is_given_is_not():
+    said = told(HORIZON.replace("COUNTED", ""), "scheduler-horizon-mismatch")
+    assert said.endswith("(when `args.max_steps is not None`)")
+    shared = "loader = accelerator.prepare(loader)"
+    assert "(when" not in told(HORIZON.replace("COUNTED", shared), "scheduler-horizon-mismatch")

@@ -69,7 +69,7 @@ ROOMS = {
     "state": ("flow.program", "flow.spelling", "protocol", "dialects"),
     "source": ("dialects", "protocol", *VALUES),
     "settings": ("keys", "selection", "catalogue", "dialects", "requirements", "toml"),
-    "requirements": ("catalogue", "toml"),
+    "requirements": ("catalogue", "dialects", "toml"),
     "toml": (),
     "selection": ("catalogue", "findings", "source.globs"),
     "catalogue": ("protocol",),

@@ -4,7 +4,8 @@
 
 After `zero_grad()` every `.grad` is None: `clip_grad_norm_` finds nothing, returns a norm of 0.0 and says no
 more. The gradients that the backward makes afterwards are stepped unclipped. Where the last window's gradients
-are still there, it is those that are clipped, after they have been used.
+are still there, it is those that are clipped, after they have been used. Where another clip follows after the backward,
+this one does nothing, and its threshold never holds: that is a warning.
 
 ## Why it is easy to miss
 
@@ -65,21 +66,23 @@ clipped for the first time: where the threshold bites, the updates become smalle
 
 from amplint.catalogue.remedy import Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import clipped_in_a_loop
+from amplint.catalogue.through import clipped_in_a_loop, overtaken, overtaken_words
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="gradients are clipped before the backward that makes them: the clip meets none, or what the last window "
-    "left, and the new gradients are stepped unclipped",
-    advice="clip between the backward and the optimizer's step",
+    "left, and {then}",
+    advice="{cure}",
+    words=overtaken_words,
     when=(
         Condition(Kind.CLIP, fresh=True, grads=Grads.NONE),
         Condition(Kind.CLIP, led_by_clip=True, used=True, micro_steps=0),
         Condition(Kind.CLIP, led_by_clip=True, grads=Grads.NONE),
     ),
     find=clipped_in_a_loop,
+    milder=overtaken,
     because=((Kind.BACKWARD, "the gradients are made here, after the clip"),),
     hides=("clip-after-step", "clip-per-micro-step"),
     explains=("repeated-unscale", "clip-before-unscale"),

@@ -80,7 +80,7 @@ def _of_no_second_loss(moment: Moment) -> bool:
 RULE = Rule(
     tier=Tier.ERROR,
     message="gradients are clipped while they still carry the loss scale: the effective threshold is {threshold}, "
-    "so nearly every gradient is shrunk to the same tiny norm",
+    "so {so}",
     advice="call `scaler.unscale_(optimizer)` before clipping",
     when=(
         Condition(Kind.CLIP, grads=Grads.SCALED, micro_steps=at_least(1), also=below_the_scale),

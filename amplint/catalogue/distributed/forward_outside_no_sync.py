@@ -74,14 +74,15 @@ None. All of the micro-step has to go into the context, with whatever stands bet
   `_post_backward_hook`
 """
 
+from amplint.catalogue.across_ranks import outside_words
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.ranks import Sync
 
 RULE = Rule(
     tier=Tier.WARNING,
-    message="the backward runs in `no_sync`, but the forward did not: DistributedDataParallel has already decided, and "
-    "all-reduces the gradients of this micro-step all the same",
-    advice="begin the `no_sync` block before the forward",
+    message="{held}",
+    advice="{cure}",
+    words=outside_words,
     when=(Condition(Kind.BACKWARD, also=lambda moment: moment.event.sync is Sync.TOO_LATE),),
 )

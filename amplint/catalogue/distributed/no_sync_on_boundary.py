@@ -6,6 +6,9 @@
 up. If the micro-step before `optimizer.step()` is inside too, every rank steps with gradients of its own: the copies of
 the model drift apart from the first update on, and a checkpoint of rank 0 has seen one rank's data alone.
 
+`require_backward_grad_sync` is read in the forward: set between forward and backward it holds for the next micro-step
+only. The first one of a window is then reduced, as it was due for the last one before, and no other is.
+
 ## Why it is easy to miss
 
 Each rank's loss goes down, and nothing compares the ranks. Often it is only the condition that is the wrong way round.
@@ -77,16 +80,17 @@ None. The condition is the wrong one, and what it should be depends on how micro
 - `torch/nn/parallel/distributed.py` of torch 2.13, `no_sync` and `_post_forward`
 """
 
+from amplint.catalogue.across_ranks import boundary_words
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the last backward before the step runs in `no_sync`: no rank ever sees the gradients of the others, and "
-    "the copies of the model drift apart",
-    advice="run forward and backward of the micro-step that completes the window outside of `no_sync`",
+    message="{held}, and the copies of the model drift apart",
+    advice="{cure}",
     when=(Condition(STEPS, local=True),),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "each rank steps with its own gradients here"),),
-    hides=("missing-no-sync",),
+    words=boundary_words,
+    hides=("missing-no-sync", "forward-outside-no-sync"),
 )

@@ -1,0 +1,105 @@
+"""What a message says of the numbers is true of the program that it speaks of."""
+
+import pytest
+
+from amplint.analysis import findings_of
+
+
+def found(source, rule):
+    every = [one for one in findings_of(source, "train.py") if one.code == rule]
+    assert len(every) == 1
+    return every[0]
+
+
+def told(source, rule):
+    return found(source, rule).message
+
+
+RANKS = """
+import contextlib
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+model, criterion = DDP(torch.nn.Linear(4, 3)), torch.nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+def train(batches, n):
+    for step in range(1000):
+        for k in range(n):
+            x, y = next(batches)
+            {}
+            loss = criterion(model(x), y) / n
+            {}
+            loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule", "words"),
+    [
+        ("pass", "model.require_backward_grad_sync = k == n - 1", "no-sync-on-boundary", "is set after the forward"),
+        ("pass", "model.require_backward_grad_sync = k > 0", "forward-outside-no-sync", "is set after the forward"),
+        ("model.require_backward_grad_sync = k != n - 1", "pass", "no-sync-on-boundary", "last micro-step stay on"),
+        ("model.require_backward_grad_sync = False", "pass", "no-sync-on-boundary", "no rank ever sees"),
+    ],
+)
+def test_what_the_ranks_see_of_a_window_is_told_as_it_is(before, after, rule, words):
+    assert words in told(RANKS.format(before, after), rule)
+
+
+CLIPPED = """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.AdamW(model.parameters())
+loader = torch.utils.data.DataLoader(torch.randn(64, 4))
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+accelerator.clip_grad_norm_(model.parameters(), 0.5)
+for x in loader:
+    accelerator.backward(model(x).pow(2).mean())
+    {}
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_clip_too_early_is_an_error_unless_another_one_clips_what_is_stepped():
+    alone = found(CLIPPED.format("pass"), "clip-before-backward")
+    assert alone.message.endswith("the new gradients are stepped unclipped")
+    assert (alone.severity.value, "accelerator.backward" in alone.advice) == ("error", True)
+    again = found(CLIPPED.format("accelerator.clip_grad_norm_(model.parameters(), 1.0)"), "clip-before-backward")
+    assert again.message.endswith("the new gradients are clipped after their backward")
+    assert (again.severity.value, again.advice.startswith("leave it out")) == ("warning", True)
+
+
+SCALED = """
+import torch
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.AdamW(model.parameters())
+scaler = torch.amp.GradScaler("cuda")
+for x in torch.randn(10, 8, 4):
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = model(x).pow(2).mean()
+    scaler.scale(loss).backward()
+    {}
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("clip", "words"),
+    [
+        ("torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)", "shrunk to the same tiny norm"),
+        ("torch.nn.utils.clip_grad_value_(model.parameters(), 1.0)", "every element of a gradient that is larger"),
+        ("[p.grad.clamp_(-1.0, 1.0) for p in model.parameters()]", "every element of a gradient that is larger"),
+    ],
+)
+def test_a_clip_of_each_element_knows_no_norm(clip, words):
+    assert words in told(SCALED.format(clip), "clip-before-unscale")
