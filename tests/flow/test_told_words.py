@@ -103,3 +103,43 @@ for x in torch.randn(10, 8, 4):
 )
 def test_a_clip_of_each_element_knows_no_norm(clip, words):
     assert words in told(SCALED.format(clip), "clip-before-unscale")
+
+
+TRAINER = """
+from transformers import Trainer
+
+
+class Own(Trainer):
+    def training_step(self, model, inputs{}):
+        if inputs is None:
+            return super().training_step(model, inputs)
+        loss = self.compute_loss(model, inputs)
+        {}
+        loss.backward()
+        return loss.detach()
+
+    def compute_loss(self, model, inputs, return_outputs=False):
+        outputs = model(**inputs)
+        return (outputs.loss, outputs) if return_outputs else outputs.loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "divided"),
+    [
+        ("pass", False),
+        ("loss = loss * self.args.weight", False),
+        ("loss /= 2", False),
+        ("loss = loss / self.args.gradient_accumulation_steps", True),
+        ("loss /= self.args.gradient_accumulation_steps", True),
+    ],
+)
+def test_a_division_by_hand_is_not_said_to_be_missing(line, divided):
+    said = found(TRAINER.format("", line), "bypassed-framework-backward")
+    assert ("neither divided by the window" in said.message) is not divided
+    assert ("leave the division out" in said.advice) is divided
+
+
+@pytest.mark.parametrize(("more", "method"), [("", "training_step"), (", count=None", "compute_loss")])
+def test_of_two_methods_the_one_is_named_that_fails_first(more, method):
+    assert told(TRAINER.format(more, "pass"), "ignored-num-items-in-batch").startswith(f"this `{method}` has no place")
