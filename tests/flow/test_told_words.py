@@ -143,3 +143,44 @@ def test_a_division_by_hand_is_not_said_to_be_missing(line, divided):
 @pytest.mark.parametrize(("more", "method"), [("", "training_step"), (", count=None", "compute_loss")])
 def test_of_two_methods_the_one_is_named_that_fails_first(more, method):
     assert told(TRAINER.format(more, "pass"), "ignored-num-items-in-batch").startswith(f"this `{method}` has no place")
+
+
+SAVED = """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--amp", action="store_true")
+args = parser.parse_args()
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.AdamW(model.parameters())
+if model is not None:
+{}
+    for x in torch.randn(10, 8, 4):
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = model(x).pow(2).mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+    torch.save({{"model": model.state_dict(), "optimizer": optimizer.state_dict()}}, "c.pt")
+"""
+_MADE = "scaler = torch.amp.GradScaler("
+
+
+@pytest.mark.parametrize(
+    ("lines", "when"),
+    [
+        ([f"{_MADE}'cuda')"], ""),
+        ([f"{_MADE}'cuda') if args.amp else None"], " (when `args.amp`)"),
+        ([f"{_MADE}'cuda', enabled=args.amp)"], " (when `args.amp`)"),
+        ([f"{_MADE}'cuda', enabled=args.mode == 'half')"], " (when `args.mode == 'half'`)"),
+        ([f"{_MADE}'cuda', enabled=args.mode in ('a', 'b'))"], ""),
+        ([f"{_MADE}'cuda', enabled=bool(args.amp))"], ""),
+        (["if args.full:", "    pass", "else:", f"    {_MADE}'cuda')"], " (when `not args.full`)"),
+        (["if args.amp:", f"    {_MADE}'cuda', enabled=args.half)"], ""),
+    ],
+)
+def test_what_there_is_under_a_condition_is_missing_under_it(lines, when):
+    said = told(SAVED.format("\n".join("    " + line for line in lines)), "scaler-not-saved")
+    assert said.endswith(f"at the initial scale again{when}")
