@@ -69,7 +69,7 @@ def instead(moment: Moment) -> bool:
 
 def lost_words(moment: Moment) -> dict[str, str]:
     """What a framework's own backward would have done, as the framework says it."""
-    return {"lost": moment.event.detail.get("lost", _LOST)}
+    return {"lost": moment.event.detail.get("lost", _LOST), "also": ""}
 
 
 def clip_words(moment: Moment) -> dict[str, str]:
@@ -88,6 +88,7 @@ _MEETS = {
     "earlier": "the clip meets the sums of the earlier micro-steps alone, as the framework has gathered those of the "
     "whole window elsewhere",
 }
+_UNSCALED = "not multiplied by the loss scale that the step takes out where it has one"
 _LOST = "neither divided by the window nor multiplied by the loss scale that the step takes out"
 
 
@@ -286,7 +287,10 @@ def backward_in_a_loop(fact: Fact) -> dict[str, str] | None:
     """What is due where a loss is back-propagated in a method that a framework's own loop calls."""
     if fact.used != IN_A_LOOP or fact.called != "backward":
         return None
-    return {"backward": str(fact.arguments["instead"]), "lost": _LOST}
+    said = {"backward": str(fact.arguments["instead"])}
+    if fact.arguments.get("divided") is True:
+        return said | {"lost": _UNSCALED, "also": "; leave the division out where that divides by the window itself"}
+    return said | {"lost": _LOST, "also": ""}
 
 
 def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:

@@ -23,7 +23,7 @@ from amplint.protocol.facts import IN_A_LOOP, Fact
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _STEPS = re.compile(r"(?i)step|batch|iter|len$")
 _EPOCHS = re.compile(r"(?i)^(max_|num_|n_|total_)?epochs?$")
-_LOSS, _SCALED = within(words.LOSS), within(words.SCALED)
+_LOSS, _SCALED, _WINDOW = within(words.LOSS), within(words.SCALED), within(words.WINDOW)
 _BACKWARDS = frozenset({"backward", "manual_backward"})
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 
@@ -91,7 +91,8 @@ def _micro_step(path: str, loop: Loop, method: ir.Function) -> Iterator[Fact]:
         elif isinstance(node, ir.Call) and isinstance(node.func, ir.Attr):
             owner = node.func.owner
             if _is_backward(node) and id(node) not in ready:
-                yield _fact(path, node, "backward", mild=method.name not in loop.returns, instead=loop.backward)
+                mild, by_hand = method.name not in loop.returns, _divided_by_hand(nodes, _named(owner))
+                yield _fact(path, node, "backward", mild=mild, instead=loop.backward, divided=by_hand)
             elif node.func.name == "step" and (what := _kept(loop, made.get(_named(owner), owner))):
                 yield _fact(path, node, "step", what=what, by=loop.name)
 
@@ -149,6 +150,17 @@ def _divides(node: object, window: str, handed: set[str]) -> bool:
         return _quotient(node.value, window)
     if isinstance(node, ir.Return) and node.value is not None:
         return any(_quotient(part, window) for part in _parts(node.value))
+    return False
+
+
+def _divided_by_hand(nodes: Iterable[ir.Node], loss: str) -> bool:
+    """Whether a method divides a loss by something that is called like a window."""
+    whole = (node for node in nodes if isinstance(node, (ir.Assign, ir.Augment)) and _named(node.target) == loss)
+    for node in whole:
+        value = node.value.right if isinstance(node.value, ir.Binary) and node.value.op == "/" else node.value
+        divides = node.op.rstrip("=") == "/" if isinstance(node, ir.Augment) else value is not node.value
+        if divides and _WINDOW(last(value)):
+            return True
     return False
 
 

@@ -6,8 +6,9 @@ handed it, a list of objects, attributes by name) makes the file one of which no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from amplint.dialects import GOVERNS
 from amplint.dialects import vocabulary as words
@@ -17,6 +18,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, children, last, walk
 from amplint.lower.project import function_of
+from amplint.lower.scaler_conditions import condition
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
 
@@ -35,11 +37,11 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
     if not saves and not any(isinstance(node, ir.Const) and _is_scaler_word(node.value) for node in nodes):
         for place in sorted(_saves(body)) or sorted(_saves_elsewhere(path, nodes)):
-            yield Fact(SAVED, Site(path, *place), {"optimizer": True, "scaler": False})
+            yield Fact(SAVED, Site(path, *place), {**_LEFT_OUT, "when": _condition(body, nodes, place)})
             break
     if saves and not loads:
         for call in _calls(nodes, "load_state_dict", _is_optimizer):
-            yield Fact(LOADED, Site(path, *call.at), {"optimizer": True, "scaler": False})
+            yield Fact(LOADED, Site(path, *call.at), {**_LEFT_OUT})
             break
 
 
@@ -51,17 +53,32 @@ def _scalers(nodes: list[object]) -> set[str]:
         isinstance(node, ir.Class) and node.name == "GradScaler" for node in nodes
     ):
         return set()
-    public = {node.name for node in imports if computes(node.qualified)}
+    public = _public(nodes)
     made = {
         name
         for node in nodes
         if isinstance(node, ir.Assign)
-        and any(isinstance(part, ir.Call) and _makes(part, public | SEEN) for part in walk(node.value))
+        and any(isinstance(part, ir.Call) and _makes(part, public) for part in walk(node.value))
         for name in binds(node.target)
     }
     while more := {name for node in nodes for name in _aliases(node, made)} - made:
         made |= more
     return made
+
+
+_LEFT_OUT: Mapping[int | str, object] = MappingProxyType({"optimizer": True, "scaler": False})
+
+
+def _public(nodes: list[object]) -> set[str]:
+    """The names by which something public goes that computes with tensors."""
+    imports = (node for node in nodes if isinstance(node, ir.Import))
+    return {*SEEN, *(node.name for node in imports if computes(node.qualified))}
+
+
+def _condition(body: tuple[ir.Stmt, ...], nodes: list[object], place: ir.Span) -> str:
+    """Under which condition there is a scaler, as a message names it; empty if there always is."""
+    public = _public(nodes)
+    return condition(body, lambda node: isinstance(node, ir.Call) and _makes(node, public), place)
 
 
 def _makes(call: ir.Call, public: set[str]) -> bool:

@@ -82,6 +82,9 @@ class Overrides:
                 f"{lineage.public}.compute_loss", Site(self.path, *added.at), {COUNT: "added"}, "overrides", mild=True
             )
         mild = self.older or (said == "ignored" and (usual is Normalization.MODEL or self.alone))
+        caller = lineage.method("training_step")
+        if said == "missing" and caller is not None and not _takes_the_count(caller):
+            method, said = caller, "missing before"
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
 
     def of_losses(self, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
@@ -154,6 +157,11 @@ def _with_the_count(method: ir.Function) -> str:
     mentions = (part for statement in method.body for part in walk(statement))
     used = any(_named(part) == wanted or (isinstance(part, ir.Text) and str(wanted) in part.text) for part in mentions)
     return "used" if used else "ignored"
+
+
+def _takes_the_count(method: ir.Function) -> bool:
+    """Whether a `training_step` has a place for what it is handed after the model and the batch."""
+    return len(method.params) > 3 or any(param.star for param in method.params)
 
 
 def _model(call: ir.Call) -> ir.Expr | None:

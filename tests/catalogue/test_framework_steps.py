@@ -57,6 +57,36 @@ def test_an_engine_that_may_be_called_on_every_micro_step_is_right(micro_steps, 
     assert stepped(micro_steps, calls, gate) == []
 
 
+def added(micro_steps, whole, weight, **said):
+    """What is said of a gated step after so many micro-steps, which a framework has run in whole windows."""
+    state = State()
+    for _ in range(micro_steps):
+        list(state.moments(Event(Kind.BACKWARD, HERE, optimizer="o", weight=weight, detail={"whole": whole})))
+    event = Event(Kind.STEP, THERE, optimizer="o", **{"gate": Gate(THERE, "every"), "detail": {"held": "yes"}, **said})
+    return told(state, event)
+
+
+def test_windows_that_a_framework_has_run_whole_are_added_by_a_gated_step():
+    (words,) = added(8, "4", 0.25)
+    assert words["what"].endswith("stepped once in 2 of them, the gradient is 2 times that of the equivalent batch")
+
+
+@pytest.mark.parametrize(
+    ("micro_steps", "whole", "weight", "said"),
+    [
+        (4, "4", 0.25, {}),
+        (6, "4", 0.25, {}),
+        (8, "4", 0.125, {}),
+        (8, "yes", 0.25, {}),
+        (8, "4", 0.25, {"gate": None}),
+        (8, "4", 0.25, {"detail": {}}),
+    ],
+    ids=["one window", "no multiple", "divided by both", "of no known length", "no gate", "erased on the way"],
+)
+def test_windows_that_are_stepped_one_by_one_are_right(micro_steps, whole, weight, said):
+    assert added(micro_steps, whole, weight, **said) == []
+
+
 def schedule(**detail):
     """One step of the schedule."""
     return Event(Kind.SCHEDULER_STEP, THERE, optimizer="o", scheduler="s", detail=detail)

@@ -103,3 +103,84 @@ for x in torch.randn(10, 8, 4):
 )
 def test_a_clip_of_each_element_knows_no_norm(clip, words):
     assert words in told(SCALED.format(clip), "clip-before-unscale")
+
+
+TRAINER = """
+from transformers import Trainer
+
+
+class Own(Trainer):
+    def training_step(self, model, inputs{}):
+        if inputs is None:
+            return super().training_step(model, inputs)
+        loss = self.compute_loss(model, inputs)
+        {}
+        loss.backward()
+        return loss.detach()
+
+    def compute_loss(self, model, inputs, return_outputs=False):
+        outputs = model(**inputs)
+        return (outputs.loss, outputs) if return_outputs else outputs.loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "divided"),
+    [
+        ("pass", False),
+        ("loss = loss * self.args.weight", False),
+        ("loss /= 2", False),
+        ("loss = loss / self.args.gradient_accumulation_steps", True),
+        ("loss /= self.args.gradient_accumulation_steps", True),
+    ],
+)
+def test_a_division_by_hand_is_not_said_to_be_missing(line, divided):
+    said = found(TRAINER.format("", line), "bypassed-framework-backward")
+    assert ("neither divided by the window" in said.message) is not divided
+    assert ("leave the division out" in said.advice) is divided
+
+
+@pytest.mark.parametrize(("more", "method"), [("", "training_step"), (", count=None", "compute_loss")])
+def test_of_two_methods_the_one_is_named_that_fails_first(more, method):
+    assert told(TRAINER.format(more, "pass"), "ignored-num-items-in-batch").startswith(f"this `{method}` has no place")
+
+
+SAVED = """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--amp", action="store_true")
+args = parser.parse_args()
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.AdamW(model.parameters())
+if model is not None:
+{}
+    for x in torch.randn(10, 8, 4):
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = model(x).pow(2).mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+    torch.save({{"model": model.state_dict(), "optimizer": optimizer.state_dict()}}, "c.pt")
+"""
+_MADE = "scaler = torch.amp.GradScaler("
+
+
+@pytest.mark.parametrize(
+    ("lines", "when"),
+    [
+        ([f"{_MADE}'cuda')"], ""),
+        ([f"{_MADE}'cuda') if args.amp else None"], " (when `args.amp`)"),
+        ([f"{_MADE}'cuda', enabled=args.amp)"], " (when `args.amp`)"),
+        ([f"{_MADE}'cuda', enabled=args.mode == 'half')"], " (when `args.mode == 'half'`)"),
+        ([f"{_MADE}'cuda', enabled=args.mode in ('a', 'b'))"], ""),
+        ([f"{_MADE}'cuda', enabled=bool(args.amp))"], ""),
+        (["if args.full:", "    pass", "else:", f"    {_MADE}'cuda')"], " (when `not args.full`)"),
+        (["if args.amp:", f"    {_MADE}'cuda', enabled=args.half)"], ""),
+    ],
+)
+def test_what_there_is_under_a_condition_is_missing_under_it(lines, when):
+    said = told(SAVED.format("\n".join("    " + line for line in lines)), "scaler-not-saved")
+    assert said.endswith(f"at the initial scale again{when}")

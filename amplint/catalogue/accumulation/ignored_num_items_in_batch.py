@@ -75,6 +75,12 @@ _MISSING = {
     "TypeError at the first step",
     "remedy": "take `num_items_in_batch=None`, and normalize by it or pass it on to `super().compute_loss`",
 }
+_MISSING_BEFORE = {
+    "method": "training_step",
+    "why": f"{_MISSING['why']}, before `compute_loss`, which has none either, is called",
+    "remedy": "take `num_items_in_batch=None` in both and pass it on, and normalize by it in `compute_loss`",
+}
+_METHOD = {"method": "compute_loss"}
 _IGNORED = {
     "why": "takes `num_items_in_batch` and does not use it: where the model's `forward` takes `**kwargs` the trainer "
     "does not divide by the window, and the gradient is `gradient_accumulation_steps` times too large",
@@ -106,18 +112,20 @@ def _override_undivided(moment: Moment) -> bool:
 
 def _seen(moment: Moment) -> dict[str, str]:
     n = str(moment.ledger.window.micro_steps)
-    return {name: words.replace("{n}", n) for name, words in _SEEN.items()}
+    return _METHOD | {name: words.replace("{n}", n) for name, words in _SEEN.items()}
 
 
 def _ignored(fact: Fact) -> dict[str, str] | None:
     if fact.used != "overrides" or not fact.called.endswith(".compute_loss"):
         return None
-    return {"missing": _MISSING, "ignored": _IGNORED, "added": _ADDED}.get(str(fact.arguments["num_items_in_batch"]))
+    found = {"missing": _MISSING, "missing before": _MISSING_BEFORE, "ignored": _IGNORED, "added": _ADDED}
+    said = found.get(str(fact.arguments["num_items_in_batch"]))
+    return {**_METHOD, **said} if said is not None else None
 
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="this `compute_loss` {why}",
+    message="this `{method}` {why}",
     advice="{remedy}",
     find=_ignored,
     when=(Condition(STEPS, late=False, also=_override_undivided),),

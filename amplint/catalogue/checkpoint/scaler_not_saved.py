@@ -81,14 +81,15 @@ def _left_out(fact: Fact) -> dict[str, str] | None:
         return {
             "what": f"`{method}` is a method that is saved itself, not its result",
             "cure": f"call it: `{method}()`",
+            "when": "",
         }
     what, cure = "the optimizer's state is saved, the loss scaler's is not", "save `scaler.state_dict()` too"
-    return {"what": what, "cure": cure} if without else None
+    return {"what": what, "cure": cure, "when": str(fact.arguments.get("when", ""))} if without else None
 
 
 RULE = Rule(
     tier=Tier.WARNING,
-    message="{what}: a run that is resumed begins at the initial scale again",
+    message="{what}: a run that is resumed begins at the initial scale again{when}",
     advice="{cure}",
     find=_left_out,
 )

@@ -82,7 +82,7 @@ from amplint.protocol.events import STEPS, Kind
 RULE = Rule(
     tier=Tier.ERROR,
     message="the loss is back-propagated by torch, but the step is the framework's: the gradient is {lost}",
-    advice="call `{backward}` instead",
+    advice="call `{backward}` instead{also}",
     when=(Condition(STEPS, micro_steps=at_least(1), also=bypassed(Kind.BACKWARD, "backward")),),
     find=backward_in_a_loop,
     milder=lambda moment: "unsure" in moment.event.detail or instead(moment),
