@@ -45,20 +45,23 @@ def attributed(events: Sequence[Event]) -> list[Event]:
 
 
 def _overtaken(events: Sequence[Event]) -> list[Event]:
-    """The events, each clip marked after which a backward makes new gradients that are clipped before they are stepped
-    with."""
+    """The events, each clip marked after which a backward makes new gradients, if the last backward before their step
+    is clipped."""
     found: list[Event] = []
-    clipped: set[str | None] = set()
-    made: set[str | None] = set()
+    made: dict[str | None, bool] = {}  # by optimizer whose window ends in a clip: whether a backward stands before it
+    unclipped: set[str | None] = set()
     for event in reversed(events):
         name = event.optimizer
         if event.kind in STEPS:
-            clipped, made = clipped - {name}, made - {name}
+            made.pop(name, None)
+            unclipped.discard(name)
+        elif event.kind is Kind.BACKWARD and name in made:
+            made[name] = True
         elif event.kind is Kind.BACKWARD:
-            made = made | ({name} & clipped)
-        elif event.kind is Kind.CLIP:
-            event = replace(event, detail={**event.detail, OVERTAKEN: "yes"}) if name in made else event
-            clipped = clipped | {name}
+            unclipped.add(name)
+        elif event.kind is Kind.CLIP and name not in unclipped:
+            event = replace(event, detail={**event.detail, OVERTAKEN: "yes"}) if made.get(name) else event
+            made.setdefault(name, False)
         found.append(event)
     return found[::-1]
 

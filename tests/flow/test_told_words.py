@@ -76,6 +76,15 @@ def test_a_clip_too_early_is_an_error_unless_another_one_clips_what_is_stepped()
     assert (again.severity.value, again.advice.startswith("leave it out")) == ("warning", True)
 
 
+def test_a_clip_of_a_part_of_the_window_is_no_clip_of_what_is_stepped():
+    lines = CLIPPED.replace("    accelerator.backward", "    accelerator.clip_grad_norm_(model.parameters(), 1.0)\n\\g")
+    program = lines.replace("\\g", "    with accelerator.accumulate(model):\n        accelerator.backward")
+    program = program.replace("accelerator.clip_grad_norm_(model.parameters(), 0.5)\n", "", 1)
+    program = program.replace("Accelerator()", "Accelerator(gradient_accumulation_steps=4)")
+    program = program.replace("    optimizer.", "        optimizer.").replace("    {}", "        pass")
+    assert found(program, "clip-before-backward").severity.value == "error"
+
+
 SCALED = """
 import torch
 
