@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
 from amplint.budget import left_out
-from amplint.callers import Witnessed, upheld, witnessed
+from amplint.callers import Witnessed, ones_around, upheld, witnessed
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.versions import allows, reaches
@@ -39,7 +39,6 @@ from amplint.protocol.facts import PIPELINED, SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, once, stamp
-from amplint.source.defaults import ones
 from amplint.source.discover import shown
 from amplint.source.prefilter import more_than_zeroing
 from amplint.source.scout import LINE
@@ -72,7 +71,11 @@ def findings_of(
         played.begin()
         facts = list(_facts(filename, reading.body, versions))
         said = {(breach.rule, breach.site.row) for breach in facts}
-        in_runs = [one for one in _all_breaches(played, rules, ones(text)) if (one.rule, one.site.row) not in said]
+        in_runs = [
+            one
+            for one in _all_breaches(played, rules, partial(ones_around, text, filename))
+            if (one.rule, one.site.row) not in said
+        ]
         stays = upheld(in_runs, filename, partial(_witnessed, filename, taught, tail))
         told = [
             breach
@@ -136,7 +139,7 @@ _OWN: dict[tuple[str, ...], tuple[Answers, frozenset[tuple[str, Site]]]] = {}
 def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     stamp(filename)
     played = played_file(filename, taught)
-    found = _all_breaches(played, RULES, frozenset()) if played is not None else ()
+    found = _all_breaches(played, RULES, frozenset) if played is not None else ()
     return frozenset(breach.key for breach in found if breach.site.path == filename)
 
 
@@ -145,7 +148,7 @@ def _witnessed(filename: str, taught: Teaching, tail: int, caller: str) -> Witne
     played = played_file(caller, taught, tail)
     if played is None:
         return None
-    found = list(_all_breaches(played, _NOTHING_HIDDEN, frozenset()))
+    found = list(_all_breaches(played, _NOTHING_HIDDEN, frozenset))
     runs = (run for at in range(len(played.entries)) for run in played.known(at))
     executed = {function for run in runs for function in run.executed}
     return witnessed(played.program.neighbours.get(shown(filename), ()), executed, found)
@@ -240,14 +243,14 @@ def _told(fact: Fact) -> dict[str, str]:
     return {"through": str(fact.arguments["through"])} if "through" in fact.arguments else {}
 
 
-def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: frozenset[str]) -> Iterator[Breach]:
+def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: Callable[[], Set[str]]) -> Iterator[Breach]:
     """The breaches of a program, and those that a window of constant length 1 hides: no more than warnings.
 
     `ones`: settings with a default of 1; what they hide by default is said to need a longer window.
     """
     found = _breaches(played, rules)
     said = {breach.key for breach in found}
-    single = played.windows(ones) if found else frozenset()
+    single = played.windows(ones()) if found else frozenset()
     short = Played(played.program, played.tail, ones=single, budget=played.budget)
     alike = {breach.key for breach in _breaches(short, rules)} if single else said
     always = said if played.budget.exceeded else alike  # what is not looked at with a single micro-step may be there

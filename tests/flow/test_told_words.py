@@ -193,3 +193,48 @@ _MADE = "scaler = torch.amp.GradScaler("
 def test_what_there_is_under_a_condition_is_missing_under_it(lines, when):
     said = told(SAVED.format("\n".join("    " + line for line in lines)), "scaler-not-saved")
     assert said.endswith(f"at the initial scale again{when}")
+
+
+ENGINE = """
+def train_one_epoch(model, loader, optimizer, args):
+    optimizer.zero_grad()
+    for i, x in enumerate(loader):
+        loss = model(x).pow(2).mean() / args.accum_iter
+        loss.backward()
+        if (i + 1) % args.accum_iter == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+MAIN = """
+import argparse
+from engine import train_one_epoch
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--accum_iter", default=DEFAULT, type=int)
+    return parser.parse_args()
+"""
+
+
+def of_the_tail(path):
+    (told,) = [one.message for one in findings_of(ENGINE, str(path)) if one.code == "dropped-tail-window"]
+    return told
+
+
+@pytest.mark.parametrize(
+    ("defaults", "said"), [(("1",), True), (("1", "1"), True), (("1", "4"), False), (("4",), False)]
+)
+def test_a_default_of_a_file_that_imports_the_loop_is_named(defaults, said, tmp_path):
+    (tmp_path / "engine.py").write_text(ENGINE, encoding="utf-8")
+    for number, default in enumerate(defaults):
+        (tmp_path / f"main_{number}.py").write_text(MAIN.replace("DEFAULT", default), encoding="utf-8")
+    words = "(with `args.accum_iter` above its default of 1)"
+    assert of_the_tail(tmp_path / "engine.py").endswith(words) is said
+
+
+def test_a_file_that_imports_the_loop_and_cannot_be_read_says_nothing(tmp_path):
+    (tmp_path / "engine.py").write_text(ENGINE, encoding="utf-8")
+    (tmp_path / "main.py").write_text(MAIN.replace("DEFAULT", "1"), encoding="utf-8")
+    assert "default" in of_the_tail(tmp_path / "engine.py")
+    (tmp_path / "main.py").write_bytes(b"\0" + MAIN.replace("DEFAULT", "1").encode())
+    assert "default" not in of_the_tail(tmp_path / "engine.py")
