@@ -233,7 +233,7 @@ class Run:
                 event.wrapper,
                 event.sync,
                 (event.region, event.forward, event.parameters) if event.kind in _OF_PRECISION else None,
-                (event.detail.get("unit"), "exact" in event.detail) if event.kind is Kind.CREATE else None,
+                tuple(event.detail.items()),
             )
             for event in self.events
         )

@@ -577,3 +577,23 @@ def test_a_horizon_of_the_batches_of_all_ranks_is_the_right_one_though_one_that_
     assert said.endswith("(when `args.max_steps is not None`)")
     shared = "loader = accelerator.prepare(loader)"
     assert "(when" not in told(HORIZON.replace("COUNTED", shared), "scheduler-horizon-mismatch")
+
+
+APEX = """
+import torch
+from apex import amp
+
+
+def run(args, model, loader):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    if args.apex:
+        model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+    for x, y in loader:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+"""
+
+
+def test_what_a_step_counts_on_tells_one_run_from_another():
+    assert told(APEX, "bypassed-framework-backward").endswith("(when `args.apex` is true)")
