@@ -15,10 +15,9 @@ from amplint.flow import program as ir
 from amplint.flow.breaches import Breach
 from amplint.flow.loop_places import extent, functions_in
 from amplint.protocol.events import Site
-from amplint.source.asked import stamp
 from amplint.source.defaults import ones
+from amplint.source.definitions import text_of
 from amplint.source.importing import importers
-from amplint.source.reading import Unreadable, decoded, read
 
 MOST_CALLERS = 4
 """Files that are asked about one."""
@@ -58,16 +57,7 @@ def upheld(breaches: Sequence[Breach], filename: str, reader: Callable[[str], Wi
 def ones_around(text: str, filename: str) -> Set[str]:
     """The settings with a default of 1 in a file, and in those that import it, unless one of these names a setting and
     gives it another default, or none."""
-    callers = [told for told in map(_text, importers(filename)[:MOST_CALLERS]) if told is not None]
+    callers = [told for told in map(text_of, importers(filename)[:MOST_CALLERS]) if told is not None]
     found = [(ones(told), told) for told in callers]
     every = frozenset[str]().union(*(names for names, _ in found))
     return ones(text) | {name for name in every if all(name in names or name not in told for names, told in found)}
-
-
-def _text(path: str) -> str | None:
-    """The text of a file, None where it cannot be read."""
-    stamp(path)
-    try:
-        return decoded(read(path, lambda held: True) or b"")
-    except Unreadable:
-        return None

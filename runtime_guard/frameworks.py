@@ -18,7 +18,7 @@ from typing import Any
 
 from amplint.dialects import DIALECTS
 from amplint.dialects.dialect import Dialect, Live
-from amplint.protocol.events import Site
+from amplint.protocol.events import RUN_WHOLE, Site
 from runtime_guard.sites import Owner, Place, Sites
 
 _NOBODY: dict[str, str] = {}
@@ -246,7 +246,7 @@ def _by_itself(frame: FrameType, live: Live) -> dict[str, str]:
     if name in live.plain and _held(owner, live.plain[name][0]) is True:
         found |= {"plain": str(_held(owner, live.plain[name][1]))}
     if type(length := frame.f_locals.get(live.whole.get(name, ""))) is int:
-        found |= {"whole": str(length)}
+        found |= {RUN_WHOLE: str(length)}
     if name not in live.counts or any(_held(owner, one) != held for one, held in live.counting.items()):
         return found
     length = _held(owner, live.counts[name])

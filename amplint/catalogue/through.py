@@ -12,7 +12,7 @@ from math import isclose
 from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.catalogue.rule import Rule
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import OVERTAKEN, STEPS, Event, Kind
+from amplint.protocol.events import OVERTAKEN, RUN_WHOLE, STEPS, Event, Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
@@ -198,7 +198,7 @@ def windows_added(moment: Moment) -> bool:
 def _whole(moment: Moment) -> int:
     """The micro-steps of the window that a framework has run whole; 0 if none has."""
     backward = moment.last.get(Kind.BACKWARD)
-    length = backward.detail.get("whole", "") if backward is not None else ""
+    length = backward.detail.get(RUN_WHOLE, "") if backward is not None else ""
     return int(length) if length.isdecimal() else 0
 
 

@@ -7,6 +7,7 @@ more: such a step is followed as any other method.
 from __future__ import annotations
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.public import COLLECTING
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, walk
@@ -16,7 +17,7 @@ _CHANGES = frozenset(
     _foreach_mul_""".split()
 )
 """What erases or weighs the gradients that it is called on, or handed."""
-_SHARES = frozenset("all_reduce reduce reduce_scatter all_gather broadcast".split())
+_SHARES = COLLECTING | {"reduce_scatter", "all_gather", "broadcast"}
 _COMPOUND = (ir.If, ir.For, ir.While, ir.Try)
 _GRADIENT = within(words.GRADIENTS)
 

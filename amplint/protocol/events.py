@@ -58,6 +58,8 @@ BESIDE_OTHERS = "beside others"
 
 ELEMENTS = "elements"
 """The detail of a clip of each element by itself, which knows no norm."""
+RUN_WHOLE = "run whole"
+"""The detail of a backward in a window that a framework runs in one call: of how many micro-steps."""
 OVERTAKEN = "overtaken"
 """The detail of a clip before a backward whose gradients are clipped again before they are stepped with."""
 

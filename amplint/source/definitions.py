@@ -79,6 +79,15 @@ def _outline(path: str, changed: int, size: int) -> Outline | None:
     return Outline(tuple(LINE.findall(text)), names, tuple(stars), frozenset(nested))
 
 
+def text_of(path: str) -> str | None:
+    """The text of a file, None for what cannot be read."""
+    about = stamp(path)
+    try:
+        return None if about is None else _text(path, *about)
+    except Unreadable:
+        return None
+
+
 @lru_cache(maxsize=512)
 def _text(path: str, changed: int, size: int) -> str:
     return decoded(read(path, lambda data: True) or b"")

@@ -8,7 +8,7 @@ import pytest
 
 from amplint.catalogue import RULES
 from amplint.catalogue.through import bypassed, clip_words
-from amplint.protocol.events import Event, Gate, Kind, Site
+from amplint.protocol.events import RUN_WHOLE, Event, Gate, Kind, Site
 from amplint.protocol.ledger import Grads
 from amplint.protocol.state import State
 
@@ -61,7 +61,7 @@ def added(micro_steps, whole, weight, **said):
     """What is said of a gated step after so many micro-steps, which a framework has run in whole windows."""
     state = State()
     for _ in range(micro_steps):
-        list(state.moments(Event(Kind.BACKWARD, HERE, optimizer="o", weight=weight, detail={"whole": whole})))
+        list(state.moments(Event(Kind.BACKWARD, HERE, optimizer="o", weight=weight, detail={RUN_WHOLE: whole})))
     event = Event(Kind.STEP, THERE, optimizer="o", **{"gate": Gate(THERE, "every"), "detail": {"held": "yes"}, **said})
     return told(state, event)
 
