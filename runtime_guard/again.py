@@ -66,6 +66,10 @@ class Comparing(Calls):
         """Whether what must not change with such a call has not."""
         return True
 
+    def watches(self, known: Any) -> bool:
+        """Whether every such call has to be compared: none passes by."""
+        return False
+
     def touched(self) -> bool:
         """Whether any gradient is not as it was last seen."""
         watches = self._recorder.watches
@@ -160,8 +164,7 @@ class PassAgain(Comparing):
             return False
         if known.recognized is None:
             return True
-        start = start_of(args)
-        return start is not None and recorder.numbers.runs_again(known.recognized, roots[0], start)
+        return recorder.numbers.runs_again(known.recognized, roots[0], start_of(args))
 
     def goes(self, known: _Pass, args: Any, kwargs: Any) -> Any:
         """What is known of it."""

@@ -38,7 +38,10 @@ class _Unscale:
 
 @dataclass(frozen=True, eq=False)
 class _ScalerStep:
-    """A step through a scaler. `given`: how it was called; `moments`: those of its event; `counts`: of the scaler."""
+    """A step through a scaler. `given`: how it was called; `moments`: those of its event; `counts`: of the scaler.
+
+    `fused`: the optimizer decides on its device whether it is skipped.
+    """
 
     scaler: Held
     optimizer: Held
@@ -48,6 +51,7 @@ class _ScalerStep:
     account: Account | None
     scale: ScaleAccount | None
     inside: dict[str, int]
+    fused: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +76,10 @@ class _Zero:
 
 @dataclass(frozen=True, eq=False)
 class _Update:
-    """An update of a scaler, the scale after it, and the moments of its event."""
+    """An update of a scaler, the scale after it (None for one on a device), and the moments of its event."""
 
     scaler: Held
-    scale: float
+    scale: float | None
     moments: list[Moment]
     account: ScaleAccount | None
 
@@ -120,10 +124,11 @@ class ScalerStepAgain(Comparing):
     """`scaler.step` that is not skipped."""
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
-        """None where it was skipped, or a fused optimizer decides; and among other processes."""
+        """None where it was skipped, and among other processes."""
         recorder = self._recorder
-        if token is None or not recorder.ranks.alone or getattr(token[2], "_step_supports_amp_scaling", False):
+        if token is None or not recorder.ranks.alone:
             return None
+        fused = bool(getattr(token[2], "_step_supports_amp_scaling", False))
         if recorder.optimizer(token[2]) in recorder.by_hand.whole or not recorder.thread.stepped:
             return None
         if recorder.in_step.waits(token[2], recorder.optimizer(token[2])):
@@ -131,7 +136,7 @@ class ScalerStepAgain(Comparing):
         counts = recorder.course.counted.scalers[recorder.scaler(args[0])]
         return _ScalerStep(
             weakref.ref(args[0]), weakref.ref(token[2]), (len(args), tuple(kwargs)), list(token[3]), counts,
-            self.account_of(token[2]), self.scales_of(args[0]), self.inside(),
+            self.account_of(token[2]), self.scales_of(args[0]), self.inside(), fused,
         )  # fmt: skip
 
     def same(self, known: _ScalerStep, args: Any, kwargs: Any) -> bool:
@@ -157,6 +162,9 @@ class ScalerStepAgain(Comparing):
         if not self._recorder.thread.stepped:
             return False
         known.counts[0] += 1
+        if known.fused:
+            recorder = self._recorder
+            recorder.measures.run(recorder.numbers.scaler_stepped, token[1], None)
         known.inside["scaler.step"] -= 1  # what the gradients are was seen after the optimizer's step
         return True
 
@@ -164,8 +172,12 @@ class ScalerStepAgain(Comparing):
         """The reading of the window, and a step of the scaler."""
         if known.account is not None and not over:
             yield (known.account.at_step,)
-        elif known.scale is not None and over:
+        elif known.scale is not None and over and not known.fused:
             yield known.scale.stepped, False
+
+    def watches(self, known: _ScalerStep) -> bool:
+        """Whether a fused optimizer decides: what it has found is kept of every step."""
+        return known.fused
 
 
 class StepAgain(Comparing):
@@ -242,7 +254,7 @@ class UpdateAgain(Comparing):
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
         """None if a rule about numbers has something to say of it."""
         scale = _scale_of(args[0])
-        if token is None or scale is None or not token[1]:
+        if token is None or args[0]._scale is None or not token[1]:
             return None
         account = self.scales_of(args[0])
         if account is not None and self._recorder.questions.observed(token[1][0], account.reading()):
@@ -269,10 +281,13 @@ class UpdateAgain(Comparing):
     def enters(self, known: _Update, over: bool) -> Iterable[Entry]:
         """The scale, when it is over."""
         if over and known.account is not None:
-            yield self._updated, known.account, known.scale, known.moments[0]
+            yield self._updated, known
 
-    def _updated(self, account: ScaleAccount, scale: float, moment: Moment) -> None:
-        self._recorder.observe(moment, account.updated(scale, self._recorder.numbers.probe_every))
+    def _updated(self, known: _Update) -> None:
+        scaler, every = known.scaler(), self._recorder.numbers.probe_every
+        scale = scaler._scale if known.scale is None and scaler is not None else known.scale
+        if known.account is not None:
+            self._recorder.observe(known.moments[0], known.account.updated(scale, every))
 
 
 class ClipAgain(Comparing):

@@ -28,7 +28,8 @@ class Elements:
 
     `rows` is the size of the first dimension of what was reduced. `weighted`: classes have weights of their own, so
     `count` is no number of elements. `averaged`: the sum was divided by its rows at once, as a part of the criterion.
-    `shared`: each was divided by a whole number before, perhaps that of a window.
+    `shared`: each was divided by a whole number before, perhaps that of a window. `unread`: a number is on a device,
+    and was not asked for.
     """
 
     mean: bool | None
@@ -39,6 +40,14 @@ class Elements:
     weighted: bool = False
     averaged: bool = False
     shared: bool = False
+    unread: bool = False
+
+    def left_unread(self) -> Elements:
+        """The same without the numbers that are on a device."""
+        if not isinstance(self.count, Tensor) and not isinstance(self.mass, Tensor):
+            return self
+        count, mass = (None if isinstance(one, Tensor) else one for one in (self.count, self.mass))
+        return replace(self, count=count, mass=mass, unread=True)
 
 
 def elements_of(reduction: Reduction, look: bool) -> Elements:
@@ -132,17 +141,23 @@ def _of_sum(child: Node | None, shape: tuple[int, ...], look: bool) -> Elements:
     size = float(prod(shape))
     rows = shape[0] if shape else 1
     mask = _mask(child, size)
-    if mask is not None and (look or mask.device.type == "cpu"):
+    if mask is not None:
+        if not look and not mask.is_cpu:
+            return Elements(False, rows=rows, unread=True)
         count, mass = number((mask != 0).sum()), number(mask.sum())
         return Elements(False, count, mass, rows, tokens=isinstance(count, float) and count < size)
     unreduced = _unreduced(child)
     target = saved(unreduced, "target") if unreduced is not None else None
-    if isinstance(target, Tensor) and (look or target.device.type == "cpu"):
+    if isinstance(target, Tensor):
+        tokens = len(shape) > 1 or flattened(unreduced)
+        if not look and not target.is_cpu:
+            return Elements(False, rows=rows, tokens=tokens, unread=True)
         count = number((target != saved(unreduced, "ignore_index")).sum())
-        short = isinstance(count, float) and count < size
-        return Elements(False, count, count, rows, tokens=short or len(shape) > 1 or flattened(unreduced))
+        return Elements(False, count, count, rows, tokens=tokens or (isinstance(count, float) and count < size))
     filled = _filled(child, size)
-    if filled is not None and (look or filled.device.type == "cpu"):
+    if filled is not None:
+        if not look and not filled.is_cpu:
+            return Elements(False, rows=rows, unread=True)
         count = number((~filled).sum())
         return Elements(False, count, count, rows, tokens=isinstance(count, float) and count < size)
     if isinstance(_through(child), BackwardCFunction):  # a fused loss: which of its values are of ignored tokens?

@@ -53,11 +53,15 @@ class Parcel:
         """Whether `values` will not wait."""
         return self._host is None or (self._event is not None and bool(self._event.query()))
 
+    def _wait(self) -> None:
+        if self._event is not None:
+            self._event.synchronize()
+
     def values(self) -> list[float]:
         """The numbers, in order. Waits for the device if they have not arrived."""
         if self._host is not None:
-            if self._event is not None:
-                self._event.synchronize()
+            if not self.arrived:
+                self._wait()
             for place, value in zip(self._places, self._host.tolist(), strict=True):
                 self._numbers[place] = value
             self._host = None

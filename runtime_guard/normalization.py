@@ -31,7 +31,7 @@ from runtime_guard.present import Scale
 from runtime_guard.scales import Scales
 from runtime_guard.terms import Listening, Term, listen
 from runtime_guard.ways import ANEW, Loss, Outcome, Way, Ways
-from runtime_guard.windows import Account, Waiting
+from runtime_guard.windows import Account, Settled, Waiting
 
 IN_FLIGHT = 256
 
@@ -114,18 +114,23 @@ class Normalization:
             self.not_covered["a CUDA graph: what is replayed is not seen"] = None
             return
         accounts = self._open()
-        known = self._known(tensors, place, start, present)
+        known = self._known(tensors, place, start, accounts, present)
         self._running = known or self._heard(tensors, place, start, accounts, present)
         for account in accounts:
             if account.follows(self.probe_every) and account.ledger.optimizer() not in strangers:
                 account.ledger.before_backward(through)
 
     def _known(
-        self, tensors: Sequence[Tensor], place: Hashable, start: float | None, present: tuple[Scale, ...]
+        self,
+        tensors: Sequence[Tensor],
+        place: Hashable,
+        start: float | None,
+        accounts: Sequence[Account],
+        present: tuple[Scale, ...],
     ) -> Outcome | None:
-        """What will come of a loss that is like one that was heard before."""
-        way = self.ways.of(place) if start is not None and len(tensors) == 1 else None
-        if way is None or start is None:
+        """What will come of a loss that is like an earlier one. It is heard where numbers of a device are fetched."""
+        way = self.ways.of(place) if len(tensors) == 1 else None
+        if way is None or (way.on_device and any(account.probed(self.probe_every) for account in accounts)):
             return None
         way.passes += 1
         loss = way.loss(tensors[0], start) if way.passes < ANEW else None
@@ -136,7 +141,7 @@ class Normalization:
             self.recognized = way, loss, outcome
         return outcome
 
-    def runs_again(self, recognized: tuple[Way, Loss, Outcome], root: Tensor, start: float) -> bool:
+    def runs_again(self, recognized: tuple[Way, Loss, Outcome], root: Tensor, start: float | None) -> bool:
         """Whether what is about to be back-propagated has the very numbers of a loss that was recognized."""
         way, loss, _ = recognized
         return way.loss(root, start) == loss
@@ -187,7 +192,7 @@ class Normalization:
         found = reductions_of(tensors, present, start)
         look = all(account.probed(self.probe_every) for account in accounts)
         running = _Pass(found, listen(found, look))
-        if start is not None and len(tensors) == 1 and place is not None:
+        if len(tensors) == 1 and place is not None and (start is not None or not tensors[0].is_cpu):
             running.way = self.ways.learn(place, tensors[0], found.reductions)
             if running.way is not None:
                 running.way.passes = 0
@@ -216,17 +221,18 @@ class Normalization:
         terms = running.listening.ended(place)
         opaque = running.found.opaque
         self.not_covered.update(dict.fromkeys(opaque))
-        way, loss = running.way, running.loss
-        if way is not None and loss is not None and len(terms) == 1 and isinstance(terms[0].gradient, float):
-            if way.heard(loss, terms[0].gradient):
-                known = way.outcome(loss)
-                if known is not None and known.terms == terms:
-                    return known
-            self.ways.forget(place)
+        way, loss, like = running.way, running.loss, None
+        if way is not None and loss is not None and len(terms) == 1:
+            like = way.expected(loss, terms[0])
+            if like is None:
+                self.ways.forget(place)
+            elif like.host:
+                return like
         main = terms[0] if len(terms) == 1 else max(terms, key=lambda term: abs(term.told or 0.0), default=None)
         carried, share = (None, None) if main is None else (main.carried, main.share)
         host = not any(isinstance(value, Tensor) for term in terms for value in term.numbers)
-        return Outcome(terms, carried, share, _weight(terms, running.found), _scaled(terms), host, False, opaque)
+        weight, scaled = _weight(terms, running.found), _scaled(terms)
+        return Outcome(terms, carried, share, weight, scaled, host, like is not None, opaque, like)
 
     def failed(self) -> None:
         """The backward that was listened to has raised."""
@@ -345,7 +351,7 @@ class Normalization:
         for scale in self.scales.opened:
             scale.settle(wait=True)
 
-    def settled(self, wait: bool = False) -> list[tuple[object, WindowReading]]:
+    def settled(self, wait: bool = False) -> list[Settled]:
         """The readings that were not whole at their step and now are, each with its token; each only once."""
         self._settle(wait)
         found = [pair for account in self.opened for pair in account.settled]

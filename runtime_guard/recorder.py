@@ -34,6 +34,7 @@ from runtime_guard.hooks import Shield
 from runtime_guard.idle import never_read
 from runtime_guard.in_step import InStep
 from runtime_guard.late_division import mark_passed
+from runtime_guard.late_weights import broken_late
 from runtime_guard.normalization import Normalization
 from runtime_guard.owners import Owners
 from runtime_guard.planned import parts_of, said_of
@@ -381,8 +382,10 @@ class Recorder:
 
     def settle(self, wait: bool = False) -> None:
         """Asks the rules about numbers of a device that have arrived."""
-        for token, reading in self.measures.run(self.numbers.settled, wait, default=()):
+        for token, reading, weight in self.measures.run(self.numbers.settled, wait, default=()):
             for moment in token if isinstance(token, list) else ():
+                for rule, late in broken_late(self.questions, moment, weight):
+                    self._tell(violation_of(rule, late), late)
                 self.observe(moment, reading)
 
     def end(self) -> None:

@@ -26,7 +26,8 @@ UNDECIDED = 4096
 
 @dataclass
 class ScaleAccount:
-    """One scaler: its scale as last known, its steps, and its curve."""
+    """One scaler: its scale as last known, its steps, and its curve. `decided`: the steps that fused optimizers have
+    decided about by themselves."""
 
     name: str
     growth_interval: int
@@ -38,6 +39,8 @@ class ScaleAccount:
     first: int = 0
     row: int = 0
     updates: int = 0
+    sent: int = 0
+    decided: int = 0
     figure: Figure = field(default_factory=Figure)
     curve: Curve = field(default_factory=Curve)
     skips: Curve = field(default_factory=Curve)
@@ -52,7 +55,7 @@ class ScaleAccount:
 
     def becomes(self) -> None:
         """Takes the steps and updates since it was last told for those of a period."""
-        now = self.steps, self.updates
+        now = self.steps - self.decided, self.updates
         self.period = now[0] - self.before[0], now[1] - self.before[1]
         self.before = now
 
@@ -61,7 +64,7 @@ class ScaleAccount:
         first = self.updates + 1
         self.steps += periods * self.period[0]
         self.updates += periods * self.period[1]
-        self.before = self.steps - self.period[0], self.updates - self.period[1]
+        self.before = self.steps - self.decided - self.period[0], self.updates - self.period[1]
         if self.updates >= first:
             self.skips.reach(first, self.updates, float(self.skipped))
             self.curve.reach(first, self.updates, self.scale)
@@ -80,10 +83,14 @@ class ScaleAccount:
     def decided_by(self, found: Number) -> None:
         """Counts a step that was skipped if something not finite was found; kept for later if that is on a device."""
         if isinstance(found, float):
-            self.stepped(found > 0)
+            self._decided(found)
         else:
             self.undecided.append(found)
             del self.undecided[:-UNDECIDED]
+
+    def _decided(self, found: float) -> None:
+        self.decided += 1
+        self.stepped(found > 0)
 
     def updated(self, scale: Tensor | float | None, every: int) -> ScaleReading:
         """The reading after an update. Takes the scale as soon as it is on the host. `every`: on a device, the numbers
@@ -103,7 +110,7 @@ class ScaleAccount:
             self._arrived(self.updates, known)
             self.latest = None
             return
-        if isinstance(known, float) or (every > 0 and self.updates % every == 0):
+        if isinstance(known, float) or (every > 0 and self.updates - self.sent >= every):
             self._send()
         self.settle(wait=False)
 
@@ -117,7 +124,7 @@ class ScaleAccount:
         """Sends off the scale and what is not decided."""
         if self.latest is not None:
             self.travelling.append((self.updates, Parcel([number(self.latest), *self.undecided])))
-            self.latest, self.undecided = None, []
+            self.latest, self.undecided, self.sent = None, [], self.updates
 
     def settle(self, wait: bool) -> None:
         """Enters what has arrived, in order; the oldest is let go when the device is far behind."""
@@ -127,7 +134,7 @@ class ScaleAccount:
             update, parcel = self.travelling.pop(0)
             scale, *found = parcel.values()
             for value in found:
-                self.stepped(value > 0)
+                self._decided(value)
             self._arrived(update, scale)
         del self.travelling[:-IN_FLIGHT]
 

@@ -45,6 +45,11 @@ class Term:
         gradient, scale, mass, count = numbers
         return replace(self, gradient=gradient, scale=scale, elements=replace(self.elements, mass=mass, count=count))
 
+    def left_unread(self) -> Term:
+        """The term without the numbers that are on a device."""
+        gradient, scale = (None if isinstance(one, Tensor) else one for one in (self.gradient, self.scale))
+        return with_changes(self, gradient=gradient, scale=scale, elements=self.elements.left_unread())
+
     def over(self, by: float) -> Term:
         """The term with a division more."""
         gradient = None if self.gradient is None else self.gradient / by
@@ -59,6 +64,8 @@ class Term:
     @property
     def share(self) -> Number | None:
         """The number of elements that a micro-batch has in the effective batch; classes' weights are no number."""
+        if self.elements.unread:
+            return None
         if self.elements.mean is False:
             return self.elements.mass
         return self.elements.count if self.elements.count is not None else 1.0

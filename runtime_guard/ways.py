@@ -7,7 +7,8 @@ and divided by, the loss scale, how many elements the criterion has counted, the
 What follows from equal numbers is equal, and found in a table. The gradient that reaches the criterion is heard by a
 hook where these numbers are new, and now and then.
 
-All of it on the CPU only: numbers of a device are not looked at, so that nothing is known to be equal.
+Numbers of a device are not looked at. Of a loss on a device it is seen that it goes the same way, with the same
+numbers on the host; its other numbers are read where those of a window are fetched: such a window is walked in full.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MOST_KEPT = 256
 ANEW = 64
 """One in so many passes of a place is walked in full and heard, whatever is known."""
 
-Values = tuple[float, ...]
+Values = tuple[float | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class Outcome:
     """What is known of a backward once it is over.
 
     `carried`, `share`: of its heaviest criterion. `host`: all numbers are on the host. `kept`: it may come again.
+    `like`: the one that comes again, which it is like as far as the host knows.
     """
 
     terms: tuple[Term, ...]
@@ -48,6 +50,7 @@ class Outcome:
     host: bool
     kept: bool = False
     opaque: tuple[str, ...] = ()
+    like: Outcome | None = None
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,14 @@ class _Step:
     scale: bool = False
     raw: Callable[[Node], Any] | None = None
     read: Callable[[Node], Any] | None = None
-    apply: Callable[[Path, float], Path] | None = None
+    apply: Callable[[Path, float | None], Path] | None = None
 
 
 class Counted(NamedTuple):
     """What a cross entropy without weights of classes has counted. `spatial`: a target has rows and columns."""
 
     reduction: int
-    valid: float
+    valid: float | None
     rows: int
     spatial: bool
 
@@ -80,18 +83,22 @@ class Loss(NamedTuple):
 
 @dataclass
 class Way:
-    """The nodes between the losses of one place and their criterion, and what was heard of such losses."""
+    """The nodes between the losses of one place and their criterion, and what was heard of such losses.
+
+    `on_device`: the host does not know all of their numbers; one that it does not know is None.
+    """
 
     place: Hashable
     steps: tuple[_Step, ...]
     end: type
     name: str
     flattened: bool
+    on_device: bool
     passes: int = 0
     gradients: dict[Values, float] = field(default_factory=dict)
     outcomes: dict[Hashable, Outcome] = field(default_factory=dict)
 
-    def loss(self, root: Tensor, start: float) -> Loss | None:
+    def loss(self, root: Tensor, start: float | None) -> Loss | None:
         """The numbers of a loss; None if it is another kind of loss, or keeps a number to itself."""
         try:
             if TELLS_HOOKS:
@@ -101,8 +108,10 @@ class Way:
         except RuntimeError:  # its graph is freed: torch says so itself when it is back-propagated again
             return None
 
-    def _loss(self, root: Tensor, start: float) -> Loss | None:
-        values: list[float] = [start]
+    def _loss(self, root: Tensor, start: float | None) -> Loss | None:
+        if root.is_cpu is self.on_device:
+            return None
+        values: list[float | None] = [start]
         node: Any = root.grad_fn
         for step in self.steps:
             kind: type = type(node)
@@ -110,12 +119,14 @@ class Way:
                 return None
             found = node.next_functions
             if step.scale or step.raw is not None:
+                if found[1 - step.child][0] is not None or not _is_such(node, step):
+                    return None
                 value = _number_at(node, step)
-                if value is None or found[1 - step.child][0] is not None:
+                if value is None and not self.on_device:
                     return None
                 values.append(value)
             node = found[step.child][0]
-        elements = _elements_at(node) if type(node) is self.end else None
+        elements = _elements_at(node, self.on_device) if type(node) is self.end else None
         return Loss(tuple(values), elements) if elements is not None else None
 
     def path(self, values: Values) -> Path:
@@ -129,7 +140,7 @@ class Way:
                 at += step.raw is not None
         return path
 
-    def scale(self, values: Values) -> float:
+    def scale(self, values: Values) -> float | None:
         """The loss scale among the numbers of a loss."""
         found = [step.scale for step in self.steps if step.scale or step.raw is not None]
         return values[1 + found.index(True)] if True in found else 1.0
@@ -137,7 +148,8 @@ class Way:
     def numbers(self, values: Values) -> list[float]:
         """What a loss was multiplied by without a scaler, and the gradient that it is handed."""
         kinds = [step.scale for step in self.steps if step.scale or step.raw is not None]
-        return [value for value, scale in zip(values, [False, *kinds], strict=True) if not scale and value != 1]
+        known = zip(values, [False, *kinds], strict=True)
+        return [value for value, scale in known if value is not None and not scale and value != 1]
 
     def outcome(self, loss: Loss) -> Outcome | None:
         """What comes of a loss with these numbers, if it is known."""
@@ -145,7 +157,7 @@ class Way:
         if known is not None:
             return known
         gradient = self.gradients.get(loss.values)
-        if gradient is None:
+        if gradient is None and not self.on_device:
             return None
         path = self.path(loss.values)
         elements = self._elements(loss, path)
@@ -155,7 +167,8 @@ class Way:
         )  # fmt: skip
         if len(self.outcomes) >= MOST_KEPT:
             self.outcomes.clear()
-        known = Outcome((term,), term.carried, term.share, term.told, term.scaled, host=True, kept=True)
+        weight = None if term.told is None else abs(term.told)
+        known = Outcome((term,), term.carried, term.share, weight, term.scaled, host=not self.on_device, kept=True)
         self.outcomes[loss] = known
         return known
 
@@ -165,12 +178,20 @@ class Way:
             self.gradients.clear()
         return self.gradients.setdefault(loss.values, gradient) == gradient
 
+    def expected(self, loss: Loss, heard: Term) -> Outcome | None:
+        """What is known of such a loss, if what was heard is that, as far as the host knows."""
+        if not self.on_device and not (isinstance(heard.gradient, float) and self.heard(loss, heard.gradient)):
+            return None
+        known = self.outcome(loss)
+        return known if known is not None and known.terms == (heard.left_unread(),) else None
+
     def _elements(self, loss: Loss, path: Path) -> Elements:
         if isinstance(loss.elements, Elements):
             return loss.elements
         counted = loss.elements
-        valid, rows = counted.valid, counted.rows
-        return Elements(counted.reduction == 1, valid, valid, rows, counted.spatial or self.flattened or valid < rows)
+        valid, rows, unread = counted.valid, counted.rows, counted.valid is None
+        tokens = counted.spatial or self.flattened or (valid is not None and valid < rows)
+        return Elements(counted.reduction == 1, valid, valid, rows, tokens, unread=unread)
 
 
 class Ways:
@@ -194,12 +215,17 @@ class Ways:
         self._known[place] = None
 
 
+def _is_such(node: Node, step: _Step) -> bool:
+    """Whether a node is the multiplication of a scaler, or none, as the step says."""
+    return step.apply is Path.over or (SCALE in node.metadata) is step.scale
+
+
 def _number_at(node: Node, step: _Step) -> float | None:
     """The number that a node multiplies or divides by, or the loss scale; None if the host does not know it."""
     if step.scale or step.raw is None or step.read is None:
         scale: float | None = node.metadata.get(SCALE)
         return scale
-    if (step.apply is Path.times and SCALE in node.metadata) or hidden(step.raw(node)):
+    if hidden(step.raw(node)):
         return None
     value = step.read(node)
     if type(value) is float or type(value) is int:
@@ -209,17 +235,17 @@ def _number_at(node: Node, step: _Step) -> float | None:
     return float(value.item())
 
 
-def _elements_at(node: Node) -> Counted | Elements | None:
+def _elements_at(node: Node, on_device: bool) -> Counted | Elements | None:
     """What a criterion has counted; None if that is hidden."""
     if not _is_nll(type(node)):
-        return elements_of(Reduction(node, "", Path()), look=True)
+        return elements_of(Reduction(node, "", Path()), look=not on_device).left_unread()
     if hidden(node._raw_saved_total_weight) or node._saved_weight is not None:
         return None
     reduction, counted, target = node._saved_reduction, node._saved_total_weight, node._saved_target
-    if not reduction or not counted.is_cpu or counted.numel() != 1:
+    if not reduction or counted.is_cpu is on_device or counted.numel() != 1:
         return None
-    shape = target.shape
-    return Counted(reduction, float(counted.item()), shape[0] if shape else 1, len(shape) > 1)
+    shape, valid = target.shape, None if on_device else float(counted.item())
+    return Counted(reduction, valid, shape[0] if shape else 1, len(shape) > 1)
 
 
 def _is_nll(kind: type) -> bool:
@@ -228,7 +254,7 @@ def _is_nll(kind: type) -> bool:
 
 def _way(place: Hashable, root: Tensor, reductions: dict[Node, Reduction]) -> Way | None:
     """The way to the only criterion of a loss; None if it is not a chain of what is known here."""
-    if len(reductions) != 1 or root.numel() != 1 or root.device.type != "cpu":
+    if len(reductions) != 1 or root.numel() != 1:
         return None
     ((end, reduction),) = reductions.items()
     steps: list[_Step] = []
@@ -242,7 +268,7 @@ def _way(place: Hashable, root: Tensor, reductions: dict[Node, Reduction]) -> Wa
     if node is None or reduction.kind not in CRITERIA:
         return None
     flat = _is_nll(type(end)) and flattened(end.next_functions[0][0])
-    way = Way(place, tuple(steps), type(end), reduction.name, flat)
+    way = Way(place, tuple(steps), type(end), reduction.name, flat, on_device=not root.is_cpu)
     loss = way.loss(root, 1.0)
     return way if loss is not None and way.path(loss.values) == reduction.path else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from amplint.protocol.readings import TermReading, WindowReading
 from runtime_guard.figures import Curve, Figure
@@ -44,7 +45,7 @@ class WindowTerms:
         if not outcome.kept:
             self.alike = None
         elif self.alike is not None:
-            self.alike.append((outcome, begins))
+            self.alike.append((outcome.like or outcome, begins))
 
     def divided(self, by: float) -> None:
         """What every criterion sent down was divided on its way."""
@@ -78,9 +79,24 @@ class WindowTerms:
         """Every number of every term, in order, those that are None left out."""
         return [value for step in self.steps for term in step for value in term.numbers if value is not None]
 
+    @property
+    def weight(self) -> float | None:
+        """The sum of its weights, if every micro-step has one criterion, and each can be judged by."""
+        weights = [step[0].told if len(step) == 1 else None for step in self.steps]
+        known = [abs(weight) for weight in weights if weight is not None]
+        return sum(known) if known and len(known) == len(weights) else None
+
     def with_numbers(self, numbers: Iterator[float]) -> WindowTerms:
         """The window with its numbers on the host."""
         return WindowTerms([[_filled(term, numbers) for term in step] for step in self.steps], alike=None)
+
+
+class Settled(NamedTuple):
+    """What has arrived of a window whose reading was not whole at its step, and the weight of its only loss."""
+
+    token: object
+    reading: WindowReading
+    weight: float | None
 
 
 def _filled(term: Term, numbers: Iterator[float]) -> Term:
@@ -120,7 +136,7 @@ class Account:
     measure: Measure | None = None
     reading: WindowReading | None = None
     latest: WindowReading | None = None
-    settled: list[tuple[object, WindowReading]] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
     lengths: Counter[int] = field(default_factory=Counter)
     skipped: int = 0
     figures: dict[str, Figure] = field(default_factory=dict)
@@ -265,10 +281,10 @@ class Waiting:
         values = iter(self.parcel.values() if self.parcel is not None else self.numbers)
         late = self.window.on_device
         reading = self.reading
-        if late or reading is None:
-            reading = self.window.with_numbers(values).reading(self.account.accumulation_steps)
+        window = self.window.with_numbers(values) if late or reading is None else self.window
+        reading = window.reading(self.account.accumulation_steps) if late or reading is None else reading
         if late and self.token is not None and len(self.account.settled) < WAITING_SETTLED:
-            self.account.settled.append((self.token, reading))
+            self.account.settled.append(Settled(self.token, reading, window.weight))
         self.account.latest = reading
         self._of_reading(reading)
         if self.measure is not None:
