@@ -39,7 +39,8 @@ def _mean_of_many(reading: Outcome) -> bool:
 
 def _hooked(reading: Outcome) -> bool:
     """Whether something that is no operation of the graph has changed what arrived at a criterion."""
-    pairs = [(term.weight, term.reckoned) for term in reading.terms if term.scale == 1.0]
+    unscaled = [term for term in reading.terms if isinstance(term.scale, float) and term.scale == 1.0]
+    pairs = [(term.weight, term.reckoned) for term in unscaled]
     return any(one and other and not isclose(one, other, rel_tol=1e-2) for one, other in pairs)
 
 

@@ -166,8 +166,9 @@ class Normalization:
         return min([most, *(account.unfollowed(self.probe_every, most) for account in steady)])
 
     def steady(self, begun: bool) -> None:
-        """To be told that windows like those since it was last told come again, or do so no longer."""
-        for account in self._open():
+        """To be told that windows like those since it was last told come again, or do so no longer; of all optimizers,
+        since one may have gone by now."""
+        for account in self.opened:
             account.becomes(begun)
         for scale in self.scales.opened:
             scale.becomes()
@@ -175,7 +176,7 @@ class Normalization:
     def repeated(self, periods: int, unread: int = 0) -> None:
         """Enters so many periods like the one between the two last times that `steady` was told, and so many of which
         the numbers were not read."""
-        for account in self._open():
+        for account in self.opened:
             account.repeated(periods, unread)
         for scale in self.scales.opened:
             scale.repeated(periods + unread)
