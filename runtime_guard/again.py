@@ -66,10 +66,6 @@ class Comparing(Calls):
         """Whether what must not change with such a call has not."""
         return True
 
-    def watches(self, known: Any) -> bool:
-        """Whether every such call has to be compared: none passes by."""
-        return False
-
     def touched(self) -> bool:
         """Whether any gradient is not as it was last seen."""
         watches = self._recorder.watches

@@ -121,7 +121,9 @@ class UnscaleAgain(Comparing):
 
 
 class ScalerStepAgain(Comparing):
-    """`scaler.step` that is not skipped."""
+    """`scaler.step` that is not skipped. What a fused optimizer has found on its device is kept of every step."""
+
+    guards = True
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
         """None where it was skipped, and among other processes."""
@@ -154,7 +156,7 @@ class ScalerStepAgain(Comparing):
     def passed(self, known: _ScalerStep, times: int) -> None:
         """Counted."""
         known.counts[0] += times
-        if known.scale is not None and times:
+        if known.scale is not None and times and not known.fused:
             known.scale.row = 0
 
     def ends(self, known: _ScalerStep, token: Any, result: Any) -> bool:
@@ -162,9 +164,7 @@ class ScalerStepAgain(Comparing):
         if not self._recorder.thread.stepped:
             return False
         known.counts[0] += 1
-        if known.fused:
-            recorder = self._recorder
-            recorder.measures.run(recorder.numbers.scaler_stepped, token[1], None)
+        self.stays(known)
         known.inside["scaler.step"] -= 1  # what the gradients are was seen after the optimizer's step
         return True
 
@@ -175,9 +175,12 @@ class ScalerStepAgain(Comparing):
         elif known.scale is not None and over and not known.fused:
             yield known.scale.stepped, False
 
-    def watches(self, known: _ScalerStep) -> bool:
-        """Whether a fused optimizer decides: what it has found is kept of every step."""
-        return known.fused
+    def stays(self, known: _ScalerStep) -> bool:
+        """Always."""
+        scaler = known.scaler() if known.fused else None
+        if scaler is not None:
+            self._recorder.measures.run(self._recorder.numbers.scaler_stepped, scaler, None)
+        return True
 
 
 class StepAgain(Comparing):

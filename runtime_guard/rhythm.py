@@ -76,9 +76,6 @@ class Again(Protocol):
     def stays(self, known: Any) -> bool:
         """Whether what must not change with such a call has not."""
 
-    def watches(self, known: Any) -> bool:
-        """Whether every such call has to be compared: none passes by."""
-
 
 class Hears(Protocol):
     """A listener of such calls."""
@@ -148,7 +145,7 @@ class Rhythm:
         self._calls: list[Call] = []
         self._ready = self._writing = False
         self._begin = self._at = self._left = self._rest = self._skipped = self._told = 0
-        self._round = self._watched = False
+        self._round = False
         self._open: list[Call] = []
         self._thread = self._entered = 0
         self._passed: list[tuple[int, float]] = []
@@ -233,7 +230,7 @@ class Rhythm:
         self._even += 1
         if self._left <= 0:
             self._rests()
-        elif self._round and not told and self._even >= AWAKE and not self._watched:
+        elif self._round and not told and self._even >= AWAKE:
             self._lane.sleep(self, self._sequence.steps(), min(self._nap, self._left))
 
     def _rests(self) -> None:
@@ -346,7 +343,6 @@ class Rhythm:
         begins = self.course.at == self._begin
         if self._writing and begins and self._calls:
             self._writing, self._ready = False, True
-            self._watched = any(call.again.watches(call.known) for call in self._calls)
             self._round = sum(call.before + call.after for call in self._calls) == len(self.course.script)
             self._measured.steady(True)
         if self._ready and begins and self._calls and self._measured.fresh():
