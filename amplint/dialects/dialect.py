@@ -150,8 +150,10 @@ class Dialect:
     the framework back-propagates or steps, if that is something else than with torch alone.
     `live`: what its frames tell while it runs.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss; `loss_classes`:
-    classes of losses that users derive from for them, and the method that is called. `loops`: classes of which
-    the framework calls methods from a loop of its own. `words`: a file without
+    classes of losses that users derive from for them, and the method that is called; `loss_arguments`: arguments by
+    which such a trainer is handed a function that makes the loss, and then leaves the window to it; `loss_tables`:
+    tables of what makes a loss, and whether they hold classes; `token_losses`: functions that give a loss for each
+    token. `loops`: classes of which the framework calls methods from a loop of its own. `words`: a file without
     any of these has no training step. `documents`: functions, and their keywords that may be the path of a JSON file in
     place of what it holds. `accounts`: who does what in the step, for people.
     """
@@ -185,6 +187,9 @@ class Dialect:
     with_graph: tuple[str, ...] = ()
     trainers: Mapping[str, Normalization] = field(default_factory=dict)
     loss_classes: Mapping[str, str] = field(default_factory=dict)
+    loss_arguments: frozenset[str] = frozenset()
+    loss_tables: Mapping[str, bool] = field(default_factory=dict)
+    token_losses: frozenset[str] = frozenset()
     loops: Mapping[str, Loop] = field(default_factory=dict)
     seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()

@@ -65,7 +65,8 @@ TRANSFORMERS = Dialect(
     name="transformers",
     trainers=_TRAINERS,
     loops=dict.fromkeys(_TRAINERS, TRAINER_LOOP),
-    words=frozenset({"def compute_loss(", "def training_step(", "fp16=True"}),
+    loss_arguments=frozenset({"compute_loss_func"}),
+    words=frozenset({"def compute_loss(", "def training_step(", "compute_loss_func=", "fp16=True"}),
     live=Live(
         folders=("transformers", "trl", "swift"),
         loops=frozenset({"train", "_inner_training_loop"}),
