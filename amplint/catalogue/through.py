@@ -298,6 +298,18 @@ def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:
     return {**_UNCLIPPED} if fact.used == IN_A_LOOP and fact.called == "clipped" else None
 
 
+def clipped_past_a_loop(fact: Fact) -> dict[str, str] | None:
+    """The clip of torch's of gradients that carry the loss scale which a framework's own loop takes out later."""
+    if fact.used != IN_A_LOOP or fact.called != "clipped by torch":
+        return None
+    return {"clip": str(fact.arguments["clip"]), "missed": "the loss scale is still in them"}
+
+
+def clipped_early_in_a_loop(fact: Fact) -> dict[str, str] | None:
+    """The clip in a method that has gradients made for one micro-batch: a framework's own loop counts the window."""
+    return {} if fact.used == IN_A_LOOP and fact.called == "clipped early" else None
+
+
 _UNCLIPPED = {
     "then": "the new gradients are stepped unclipped",
     "cure": "clip between the backward and the optimizer's step",

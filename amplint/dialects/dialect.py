@@ -51,7 +51,7 @@ class Loop:
     for optimizers and schedules. `window`: the attribute by which it divides every loss; empty where that depends.
     `off`: an attribute that says that the user's method does it all. `own`: methods that make it another loop. `keeps`:
     what it steps by itself, by the attribute or method of the object that has it; `schedules`: names by which the
-    schedules are got at that it does not step where it is `off`. `backward`: what is due instead.
+    schedules are got at that it does not step where it is `off`. `backward`, `clip`: what is due instead.
     `remedies`: per rule, what to do about it in a method that only returns a loss.
     """
 
@@ -60,6 +60,7 @@ class Loop:
     returns: frozenset[str]
     keeps: Mapping[str, str]
     backward: str
+    clip: str = ""
     configures: str = ""
     window: str = ""
     off: str = ""

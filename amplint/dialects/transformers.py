@@ -38,9 +38,12 @@ TRAINER_LOOP = Loop(
     own=frozenset({"train", "_inner_training_loop", "_run_epoch"}),
     keeps={"optimizer": "the optimizer", "lr_scheduler": "the schedule"},
     backward="self.accelerator.backward(loss)",
+    clip="self.accelerator.clip_grad_norm_(...)",
     remedies={
         "bypassed-framework-backward": "return the loss: `training_step` back-propagates it",
+        "bypassed-framework-clip": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
         "clip-before-backward": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
+        "clip-per-micro-step": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
         "double-loss-division": "normalize over the window once: by `num_items_in_batch`, and by nothing else",
     },
 )

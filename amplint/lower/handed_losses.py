@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_CLASSES, TOKEN_LOSSES
 from amplint.dialects import vocabulary as words
-from amplint.dialects.syntax import ARGUMENTS
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.loss_functions import LossFunction, LossFunctions, entries
@@ -16,10 +14,10 @@ from amplint.lower.overrides import Overrides, with_the_count
 from amplint.lower.own_means import Means
 from amplint.lower.repeated_divisions import COUNT, WINDOWS
 from amplint.lower.scopes import Scope
+from amplint.lower.trainer_settings import Length, settings_of
 from amplint.protocol.events import Site
 from amplint.protocol.facts import Fact
 
-_SETTINGS = re.compile(rf"({'|'.join(sorted(ARGUMENTS))})\b.*(Arguments|Config)$")
 _SHIFTED = within(words.SHIFTED)
 _IGNORED = -100
 """The label that is left out (torch 2.13, `ignore_index`): only a loss of tokens has one."""
@@ -69,15 +67,8 @@ class HandedLosses:
         if said == "used" or (said == "ignored" and not (mean and self._is_own_mean(found, scope))):
             return
         arguments: dict[int | str, object] = {COUNT: said, "method": found.name, "handed": argument or "a table"}
-        mild = said == "ignored" and (self.overrides.alone or self._by_default(scope))
+        mild = said == "ignored" and settings_of(self.overrides.nodes, scope).window is Length.ONE
         yield Fact("loss function", Site(self.path, *function.at), arguments, "overrides", mild=mild)
-
-    def _by_default(self, scope: Scope) -> bool:
-        """Whether the settings of a training are made in sight, and all of them leave the window at one micro-batch."""
-        calls = (node for node in self.overrides.nodes if isinstance(node, ir.Call))
-        made = [call for call in calls if _SETTINGS.match(scope.qualified(call.func) or "")]
-        said = (WINDOWS.isdisjoint(name for name, _ in call.keywords) and not call.starred for call in made)
-        return bool(made) and all(said)
 
     def _is_own_mean(self, found: LossFunction, scope: Scope) -> bool:
         """Whether nothing but a mean over the micro-batch is returned, by a function that does not know the window."""
