@@ -65,11 +65,8 @@ def _clipped(path: str, loop: Loop, methods: Mapping[str, ir.Function], said: Se
     for name in loop.micro_step & methods.keys() - loop.returns:
         nodes = [part for part in walk(methods[name]) if isinstance(part, ir.Node)]
         ready = own_updates(nodes, lambda owner: _kept(loop, owner) is not None)
-        found = clipped(methods[name], said, loop.clip)
-        facts = (
-            _fact(path, node, mistake, mild, clip=loop.clip) for node, mistake, mild in found if id(node) not in ready
-        )
-        yield from _by(loop, facts)
+        found = (one for one in clipped(methods[name], said, loop.clip) if id(one[0]) not in ready)
+        yield from _by(loop, (_fact(path, node, mistake, mild, clip=loop.clip) for node, mistake, mild in found))
 
 
 def _by(loop: Loop, facts: Iterable[Fact]) -> Iterator[Fact]:

@@ -232,6 +232,14 @@ TRAINER = {
         (("ignored-num-items-in-batch", "def mean"),),
         4.0,
     ),
+    "clipped_on_every_micro_step": wrong(
+        "trainer",
+        ("class Mine(Trainer):\n", "class Mine(Trainer):\n    def training_step(self, model, inputs, "
+         "num_items_in_batch=None):\n        loss = super().training_step(model, inputs, num_items_in_batch)\n"
+         "        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)\n        return loss\n\n"),
+        "clip-per-micro-step",
+        "nn.utils.clip_grad_norm_",
+    ),
     "function_that_normalizes": Case("trainer", HANDED),
     "function_given_some_of_it": Case(
         "trainer",
