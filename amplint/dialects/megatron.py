@@ -40,6 +40,7 @@ MEGATRON = Dialect(
         ),
         schedules={_SCHEDULE: ""},
     ),
+    settings={"a scale of one's own": r"\bgrad_scale_func\b[\"']?\s*[=:](?!=)(?!.*\bscale_loss\b)(?!\s*None\b)"},
     spelling={
         "backward": "forward_backward_func(...)",
         "clip": "clip_grad",

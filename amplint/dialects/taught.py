@@ -170,8 +170,14 @@ def _dialect(package: str, called: list[_Called]) -> Dialect:
         name=package,
         program="\n\n".join(parts),
         defines=defines,
+        spelling={"step": f"{_spelled(one)}()" for one in called if one.said["event"] == "step"},
         seeds=frozenset(one.name for one in called if one.said["event"] in ("backward", "step")),
     )
+
+
+def _spelled(one: _Called) -> str:
+    """How a message names a method or a function."""
+    return ".".join(filter(None, (one.klass, one.name)))
 
 
 def _class(name: str, own: list[_Called]) -> str:

@@ -137,7 +137,7 @@ def _no_tail(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`remark(outside="...")`: what the next events say in their detail; `remark()`: nothing any more."""
-    run.remarks = {name: str(value) for name, value in keywords.items()}
+    run.remarks = {name: value if isinstance(value, str) else text_of(value) for name, value in keywords.items()}
     return None
 
 
