@@ -134,3 +134,24 @@ def test_a_schedule_of_an_optimizer_that_nobody_knows_is_left_out(load):
     kind = load("megatron.core.optimizer_param_scheduler").OptimizerParamScheduler
     report = trained(lambda _: kind(Chained()), lambda scheduler: scheduler.step(1))
     assert (codes(report), report["schedulers"]) == ([], [])
+
+
+@pytest.mark.parametrize("windows", [6, 90])
+def test_a_second_step_for_the_same_update_is_told(load, windows):
+    kind = load("megatron.core.optimizer_param_scheduler").OptimizerParamScheduler
+
+    def twice(scheduler):
+        scheduler.step(increment=8)
+        scheduler.step(increment=8)
+
+    assert codes(trained(kind, twice, windows)) == ["repeated-scheduler-step"]
+
+
+def test_steps_of_one_place_are_as_many_as_are_meant(load):
+    kind = load("megatron.core.optimizer_param_scheduler").OptimizerParamScheduler
+
+    def several(scheduler):
+        for _ in range(2):
+            scheduler.step(increment=8)
+
+    assert codes(trained(kind, several)) == []
