@@ -86,7 +86,8 @@ class Live:
     its functions whose steps are no part of the training. `whole`: its functions that run a window whole, and the local
     that holds by how many micro-steps they divide its losses. `schedules`: its classes of learning-rate schedules that
     are none of torch's, and the argument of their `step` that sets an absolute position; empty where every argument
-    counts from where it is.
+    counts from where it is. `moves_by`: of such classes the argument by which a step moves on, and the attribute that
+    holds at which position the schedule ends.
     """
 
     folders: tuple[str, ...]
@@ -101,6 +102,7 @@ class Live:
     sets_up: frozenset[str] = frozenset()
     whole: Mapping[str, str] = field(default_factory=dict)
     schedules: Mapping[str, str] = field(default_factory=dict)
+    moves_by: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

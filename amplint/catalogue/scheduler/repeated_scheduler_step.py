@@ -74,10 +74,9 @@ from amplint.protocol.state import Moment
 def _stepped_elsewhere(moment: Moment) -> bool:
     """Whether another call of the loop has just stepped the schedule: neither now and then, nor by a framework that
     moves it on by itself."""
-    before, now = moment.last.get(Kind.SCHEDULER_STEP), moment.event
-    if before is None or before.step_of_program == now.step_of_program or before.site == now.site:
-        return False
-    return _always(before) and _always(now)
+    before, now = moment.last[Kind.SCHEDULER_STEP], moment.event
+    elsewhere = before.step_of_program != now.step_of_program and before.site != now.site
+    return elsewhere and _always(before) and _always(now)
 
 
 def _always(event: Event) -> bool:
