@@ -8,6 +8,7 @@ divides, and which function of the user's has made the loss that it takes to its
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Iterator
@@ -52,9 +53,10 @@ class Brought:
 @dataclass(frozen=True)
 class Maker:
     """A function of the user's that makes the loss which a framework's loop takes on: what the framework calls it, its
-    code, and whose loop that is."""
+    own name, its code, and whose loop that is."""
 
     attribute: str
+    name: str
     code: CodeType
     loop: str
 
@@ -99,7 +101,7 @@ class Frameworks:
         maker = next(filter(None, map(self._maker, frames)), None) if place in self.looped else None
         if maker is None:
             return Brought(place, said, division)
-        said = {**said, maker.attribute: "the user's", "framework": maker.loop}
+        said = {**said, maker.attribute: maker.name, "framework": maker.loop}
         return Brought(self._moved_to(place, maker.code), said, division)
 
     def _undivided(self, frames: list[FrameType], divisions: list[Division]) -> bool:
@@ -199,9 +201,11 @@ class Frameworks:
             return None
         dialect, live = known
         for attribute in live.losses.get(frame.f_code.co_name, ()):
-            code = _code(getattr(frame.f_locals.get("self"), attribute, None))
-            if code is not None and self._sites.owner(code.co_filename) is Owner.USER:
-                return Maker(attribute, code, next((loop.name for loop in dialect.loops.values()), dialect.name))
+            function = _inner(getattr(frame.f_locals.get("self"), attribute, None))
+            for code in _codes(function):
+                if self._sites.owner(code.co_filename) is Owner.USER:
+                    loop = next((loop.name for loop in dialect.loops.values()), dialect.name)
+                    return Maker(attribute, _name(function, code), code, loop)
         return None
 
     def _moved_to(self, place: Place, code: CodeType) -> Place:
@@ -253,11 +257,23 @@ def _by_itself(frame: FrameType, live: Live) -> dict[str, str]:
     return {**found, "calls": str(length)} if type(length) is int else found
 
 
-def _code(function: Any) -> CodeType | None:
-    """The code of a function or method, without what is wrapped around it; of another object that is called, of what
-    its class does then."""
-    if not callable(function):
-        return None
-    inner = inspect.unwrap(getattr(function, "__func__", function))
-    own = getattr(inner, "__code__", None)
-    return own if own is not None else getattr(inspect.unwrap(type(inner).__call__), "__code__", None)
+def _inner(function: Any) -> Any:
+    """A function or method without what is wrapped around it, or was given to it beforehand."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return inspect.unwrap(getattr(function, "__func__", function)) if callable(function) else None
+
+
+def _codes(function: Any) -> Iterator[CodeType]:
+    """The code of a function; of another object that is called, what its class does then, by itself or by torch."""
+    called = (getattr(type(function), name, None) for name in ("__call__", "forward"))
+    for one in (function, *called):
+        code = getattr(inspect.unwrap(one), "__code__", None) if callable(one) else None
+        if code is not None:
+            yield code
+
+
+def _name(function: Any, code: CodeType) -> str:
+    """What a function is called where it stands: of an object that is called, with the name of its class."""
+    name = code.co_name.strip("<>")
+    return name if inspect.isfunction(function) else f"{type(function).__name__}.{name}"

@@ -11,11 +11,13 @@ from typing import Any
 from torch.optim import lr_scheduler
 
 from amplint.dialects import DIALECTS
+from amplint.protocol.cadence import MOVES_BY
 from amplint.protocol.events import Kind
 from amplint.protocol.state import State
 from runtime_guard.recorder import Recorder
 from runtime_guard.roles import driven_by
 
+_MOVES = {name: said for one in DIALECTS if one.live is not None for name, said in one.live.moves_by.items()}
 _FOREIGN = {name: said for one in DIALECTS if one.live is not None for name, said in one.live.schedules.items()}
 
 
@@ -55,7 +57,7 @@ class Schedules:
         if self._places(scheduler, args, kwargs):
             self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
             return ("schedule", None, None)
-        return ("schedule", (name, optimizer), rates_of(scheduler))
+        return ("schedule", (name, optimizer, _leap(scheduler, args, kwargs)), rates_of(scheduler))
 
     def hears(self, owner: type, sets: str) -> None:
         """Of a class of schedules that is none of torch's, the argument that sets an absolute position."""
@@ -78,8 +80,8 @@ class Schedules:
             return
         _, who, before = token
         if who is not None:
-            name, optimizer = who
-            detail = {"still": "yes"} if before is not None and before == self.now(name) else {}
+            name, optimizer, said = who
+            detail = {**said, "still": "yes"} if before is not None and before == self.now(name) else said
             self._recorder.feed(Kind.SCHEDULER_STEP, optimizer=optimizer, scheduler=name, detail=detail)
         self.fails(token)
 
@@ -97,6 +99,16 @@ class Schedules:
     def now(self, name: str) -> list[float] | None:
         """The learning rates that a scheduler has set."""
         return next((rates_of(thing) for thing, known in self._recorder.schedulers.living() if known == name), None)
+
+
+def _leap(scheduler: Any, args: Any, kwargs: Any) -> dict[str, str]:
+    """By how many positions a step moves a schedule on, and at which that ends, where a class of another's says so."""
+    kind = type(scheduler)
+    argument, end = _MOVES.get(f"{kind.__module__}.{kind.__qualname__}", ("", ""))
+    by, last = kwargs.get(argument, args[1] if len(args) > 1 else None), getattr(scheduler, end, None) if end else None
+    if not end or type(by) is not int or type(last) is not int or by < 2:
+        return {}
+    return {MOVES_BY: str(by), "argument": end, "end": str(last)}
 
 
 def _forget_horizons(state: State, name: str) -> None:

@@ -100,6 +100,7 @@ from amplint.catalogue.scaler import (
 from amplint.catalogue.scheduler import (
     batch_scheduler_per_epoch,
     epoch_scheduler_per_batch,
+    repeated_scheduler_step,
     scheduler_before_optimizer,
     scheduler_horizon_mismatch,
     scheduler_never_stepped,
@@ -171,6 +172,7 @@ _MODULES: tuple[ModuleType, ...] = (
     retained_graph,
     ema_per_micro_step,
     scheduler_per_micro_step,
+    repeated_scheduler_step,
     scheduler_before_optimizer,
     scheduler_horizon_mismatch,
     epoch_scheduler_per_batch,

@@ -14,6 +14,7 @@ from amplint.protocol.cadence import (
     COMPLEX,
     EPOCHS,
     MICRO_BATCHES,
+    MOVES_BY,
     NO_CHANCE,
     OF_ALL_RANKS,
     PAST,
@@ -73,6 +74,19 @@ def by_hand_in_another_unit(moment: Moment) -> bool:
 def _by_hand(moment: Moment) -> bool:
     made = moment.last.get(Kind.CREATE)
     return made is not None and BY_HAND in made.detail
+
+
+def moved_too_far(moment: Moment) -> bool:
+    """Whether a step moves a schedule whose end counts updates on by more than one of them."""
+    said = moment.event.detail
+    return MOVES_BY in said and said.get("unit") == UPDATES and "exact" in said
+
+
+def moved_past_its_end(moment: Moment) -> bool:
+    """Whether a run is over that has made as many updates as a schedule has positions, of which each passed several."""
+    said = moment.last[Kind.SCHEDULER_STEP].detail
+    end = said.get("end", "") if MOVES_BY in said else ""
+    return end.isdecimal() and NO_CHANCE <= int(end) == moment.cadence.updates
 
 
 def uncounted(moment: Moment) -> bool:
@@ -221,6 +235,17 @@ _ALONE = {
 
 def unit_words(moment: Moment) -> dict[str, str]:
     """Both units of a horizon, what moves on in one of them, and what comes of it."""
+    step = moment.event if moment.event.kind is Kind.SCHEDULER_STEP else moment.last.get(Kind.SCHEDULER_STEP)
+    if step is not None and MOVES_BY in step.detail:
+        said = step.detail
+        return {
+            "argument": f"`{said['argument']}`",
+            "counts": UPDATES,
+            "moves": f"the schedule moves on by `{said[MOVES_BY]}`",
+            "steps": _SINGULAR[UPDATES],
+            "result": "the schedule comes to its end long before the run does",
+            "unit": f"what each update adds, `{said[MOVES_BY]}`, or move it on by 1",
+        }
     return {"moves": "the position moves on" if _by_hand(moment) else _STEPS, **_of_units(moment)}
 
 

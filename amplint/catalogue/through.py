@@ -12,7 +12,7 @@ from math import isclose
 from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.catalogue.rule import Rule
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import OVERTAKEN, RUN_WHOLE, STEPS, Event, Kind
+from amplint.protocol.events import ANY_LENGTH, AS_CALLED, OVERTAKEN, RUN_WHOLE, STEPS, Event, Kind
 from amplint.protocol.facts import IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
@@ -187,19 +187,29 @@ def counted_twice(moment: Moment) -> bool:
 
 def windows_added(moment: Moment) -> bool:
     """Whether a step that the user gates is made of several windows that a framework has run whole, each of which it
-    has divided by the length of one, and was measured to hold all of them."""
-    if moment.event.gate is None or "held" not in moment.event.detail or _whole(moment) < 2:
+    has divided by the length of one, and holds all of them: as measured, or as the framework is known to do."""
+    if moment.event.gate is None or "held" not in moment.event.detail:
         return False
-    times, rest = divmod(moment.ledger.window.micro_steps, _whole(moment))
+    together, times = moment.ledger.window.micro_steps, _windows_in(moment)
     known = [weight for weight in totals(moment.ledger.window) if weight is not None]
-    return times > 1 and not rest and any(isclose(weight, times, rel_tol=1e-6) for weight in known)
+    return 1 < times < together and any(isclose(weight, times, rel_tol=1e-6) for weight in known)
 
 
-def _whole(moment: Moment) -> int:
-    """The micro-steps of the window that a framework has run whole; 0 if none has."""
+def _windows_in(moment: Moment) -> int:
+    """How many windows that a framework has run whole are in the present one; 0 where that is not certain."""
+    length, together = _whole(moment), moment.ledger.window.micro_steps
+    if length.isdecimal():
+        times, rest = divmod(together, int(length) or 1)
+        return 0 if rest else times
+    weights = [weight for weight in totals(moment.ledger.window) if weight is not None]
+    times = round(weights[0]) if length and moment.event.detail["held"] == AS_CALLED and weights else 0
+    return times if times and not together % times else 0
+
+
+def _whole(moment: Moment) -> str:
+    """The micro-steps of the window that a framework has run whole, as they are written; empty if none has."""
     backward = moment.last.get(Kind.BACKWARD)
-    length = backward.detail.get(RUN_WHOLE, "") if backward is not None else ""
-    return int(length) if length.isdecimal() else 0
+    return backward.detail.get(RUN_WHOLE, "") if backward is not None else ""
 
 
 def _micro_steps(moment: Moment) -> int:
@@ -230,30 +240,31 @@ def asked_words(moment: Moment) -> dict[str, str]:
     if moment.event.kind is Kind.SCHEDULER_STEP:
         said = {"again": "the schedule's step", "by": moment.last[Kind.SCHEDULER_STEP].detail["moves"]}
     if moment.event.kind in STEPS and "calls" not in said:
-        return _added_words(_whole(moment), moment.ledger.window.micro_steps)
+        return _added_words(moment)
     if moment.event.kind in STEPS:
         n = said["calls"]
         often = str(_micro_steps(moment) // int(n))
+    step = f"`{said['step']}`" if "step" in said else "the framework"
     if "again" in said:
-        by = said.get("by", "`engine.step()`")
+        by = said.get("by", step)
         return {"what": f"{said['again']} is taken by {by} already: it is taken twice", "remedy": f"leave it to {by}"}
     if "instead" in said:
-        what = (
-            f"`{said['instead']}` is called in place of `engine.step()`: the engine never gets to the end of its window"
-        )
-        return {"what": f"{what} of {n}, and reduces nothing over the ranks", "remedy": "call `engine.step()` instead"}
+        what = f"`{said['instead']}` is called in place of {step}: it never gets to the end of its window"
+        return {"what": f"{what} of {n}, and nothing is reduced over the ranks", "remedy": f"call {step} instead"}
     whole = f"it steps once in {n} x {often} of them"
-    what = f"the engine steps once in {n} calls: called once in {often} micro-steps, {whole}"
+    what = f"{step} steps once in {n} calls: called once in {often} micro-steps, {whole}"
     return {"what": what, "remedy": "call it on every micro-step"}
 
 
-def _added_words(whole: int, together: int) -> dict[str, str]:
+def _added_words(moment: Moment) -> dict[str, str]:
     """What comes of several windows in one step, each of which was divided by the length of one."""
-    times = together // whole
+    whole, times, gate = _whole(moment), str(_windows_in(moment)), moment.event.gate
+    if moment.event.detail["held"] == AS_CALLED:
+        times = gate.length if gate is not None and gate.length not in (None, ANY_LENGTH) else "several"
     what = f"the framework runs windows of {whole} micro-steps, each divided by {whole}"
     return {
         "what": f"{what}: stepped once in {times} of them, the gradient is {times} times that of the equivalent batch",
-        "remedy": f"step after each of them, or have it run {together} micro-batches at once",
+        "remedy": "step after each of them, or have it run as many micro-batches at once",
     }
 
 
@@ -296,6 +307,18 @@ def backward_in_a_loop(fact: Fact) -> dict[str, str] | None:
 def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:
     """The clip in a method that only returns the loss: a framework's own loop back-propagates it afterwards."""
     return {**_UNCLIPPED} if fact.used == IN_A_LOOP and fact.called == "clipped" else None
+
+
+def clipped_past_a_loop(fact: Fact) -> dict[str, str] | None:
+    """The clip of torch's of gradients that carry the loss scale which a framework's own loop takes out later."""
+    if fact.used != IN_A_LOOP or fact.called != "clipped by torch":
+        return None
+    return {"clip": str(fact.arguments["clip"]), "missed": "the loss scale is still in them"}
+
+
+def clipped_early_in_a_loop(fact: Fact) -> dict[str, str] | None:
+    """The clip in a method that has gradients made for one micro-batch: a framework's own loop counts the window."""
+    return {} if fact.used == IN_A_LOOP and fact.called == "clipped early" else None
 
 
 _UNCLIPPED = {

@@ -61,6 +61,18 @@ LOSS_CLASSES: Mapping[str, str] = {
 }
 """Classes of losses that users derive from, and the method that a trainer calls."""
 
+LOSS_ARGUMENTS: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.loss_arguments)
+"""Arguments by which a trainer is handed a function that makes its loss."""
+
+LOSS_TABLES: Mapping[str, bool] = {name: made for dialect in DIALECTS for name, made in dialect.loss_tables.items()}
+"""Tables of what makes a loss for a trainer, and whether they hold classes, of which it makes an object."""
+
+TOKEN_LOSSES: frozenset[str] = frozenset(name for dialect in DIALECTS for name in dialect.token_losses)
+"""What functions are called that give a loss for each token."""
+
+TABLES: frozenset[str] = frozenset(name.rpartition(".")[2] for name in LOSS_TABLES)
+"""What such tables are called."""
+
 LOSS_BASES: frozenset[str] = frozenset(name.rpartition(".")[2] for name in LOSS_CLASSES)
 """What such classes are called: a class that derives from one can matter without any other word of training."""
 

@@ -32,7 +32,7 @@ DEEPSPEED = Dialect(
             **dict.fromkeys((f"{_SCHEDULES}.WarmupLR", f"{_SCHEDULES}.WarmupCosineLR"), "last_batch_iteration"),
         },
     ),
-    spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping"},
+    spelling={"backward": "engine.backward(loss)", "clip": "gradient_clipping", "step": "engine.step()"},
     remedies={
         **dict.fromkeys(CLIPS, _CLIP),
         "double-loss-division": "leave the division to `engine.backward(loss)`",

@@ -51,7 +51,7 @@ class Loop:
     for optimizers and schedules. `window`: the attribute by which it divides every loss; empty where that depends.
     `off`: an attribute that says that the user's method does it all. `own`: methods that make it another loop. `keeps`:
     what it steps by itself, by the attribute or method of the object that has it; `schedules`: names by which the
-    schedules are got at that it does not step where it is `off`. `backward`: what is due instead.
+    schedules are got at that it does not step where it is `off`. `backward`, `clip`: what is due instead.
     `remedies`: per rule, what to do about it in a method that only returns a loss.
     """
 
@@ -60,6 +60,7 @@ class Loop:
     returns: frozenset[str]
     keeps: Mapping[str, str]
     backward: str
+    clip: str = ""
     configures: str = ""
     window: str = ""
     off: str = ""
@@ -85,7 +86,8 @@ class Live:
     its functions whose steps are no part of the training. `whole`: its functions that run a window whole, and the local
     that holds by how many micro-steps they divide its losses. `schedules`: its classes of learning-rate schedules that
     are none of torch's, and the argument of their `step` that sets an absolute position; empty where every argument
-    counts from where it is.
+    counts from where it is. `moves_by`: of such classes the argument by which a step moves on, and the attribute that
+    holds at which position the schedule ends.
     """
 
     folders: tuple[str, ...]
@@ -100,6 +102,7 @@ class Live:
     sets_up: frozenset[str] = frozenset()
     whole: Mapping[str, str] = field(default_factory=dict)
     schedules: Mapping[str, str] = field(default_factory=dict)
+    moves_by: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,10 @@ class Dialect:
     the framework back-propagates or steps, if that is something else than with torch alone.
     `live`: what its frames tell while it runs.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss; `loss_classes`:
-    classes of losses that users derive from for them, and the method that is called. `loops`: classes of which
-    the framework calls methods from a loop of its own. `words`: a file without
+    classes of losses that users derive from for them, and the method that is called; `loss_arguments`: arguments by
+    which such a trainer is handed a function that makes the loss, and then leaves the window to it; `loss_tables`:
+    tables of what makes a loss, and whether they hold classes; `token_losses`: functions that give a loss for each
+    token. `loops`: classes of which the framework calls methods from a loop of its own. `words`: a file without
     any of these has no training step. `documents`: functions, and their keywords that may be the path of a JSON file in
     place of what it holds. `accounts`: who does what in the step, for people.
     """
@@ -185,6 +190,9 @@ class Dialect:
     with_graph: tuple[str, ...] = ()
     trainers: Mapping[str, Normalization] = field(default_factory=dict)
     loss_classes: Mapping[str, str] = field(default_factory=dict)
+    loss_arguments: frozenset[str] = frozenset()
+    loss_tables: Mapping[str, bool] = field(default_factory=dict)
+    token_losses: frozenset[str] = frozenset()
     loops: Mapping[str, Loop] = field(default_factory=dict)
     seeds: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()

@@ -20,6 +20,7 @@ _MIXED = ("mixed_precision", "mixed_precision.experimental")
 KERAS = Dialect(
     name="keras",
     behaviour="keras.behaviour",
+    spelling={"step": "optimizer.apply_gradients(...)"},
     defines={
         "tensorflow.GradientTape": "Tape",
         **{

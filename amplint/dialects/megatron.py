@@ -39,7 +39,9 @@ MEGATRON = Dialect(
             "num_microbatches",
         ),
         schedules={_SCHEDULE: ""},
+        moves_by={_SCHEDULE: ("increment", "lr_decay_steps")},
     ),
+    settings={"a scale of one's own": r"\bgrad_scale_func\b[\"']?\s*[=:](?!=)(?!.*\bscale_loss\b)(?!\s*None\b)"},
     spelling={
         "backward": "forward_backward_func(...)",
         "clip": "clip_grad",

@@ -14,7 +14,11 @@ MMENGINE = Dialect(
     adopts={"optim_wrapper": "OptimWrapper"},
     seeds=frozenset({"update_params"}),
     words=frozenset({".update_params("}),
-    spelling={"backward": "optim_wrapper.update_params(loss)", "clip": "clip_grad"},
+    spelling={
+        "backward": "optim_wrapper.update_params(loss)",
+        "clip": "clip_grad",
+        "step": "optim_wrapper.update_params(loss)",
+    },
     remedies=dict.fromkeys(CLIPS, "give the optimizer wrapper `clip_grad`, and take this clip out: the wrapper clips"),
     accounts=(
         Account(

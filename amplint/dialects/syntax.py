@@ -58,6 +58,8 @@ LOADERS = ("transformers.", "diffusers.")
 LOADED_AS = ("dtype", "torch_dtype")
 ARGUMENTS = frozenset({"transformers", "trl"})
 """Whose models are loaded whole in a dtype, by which argument, and whose trainers' arguments ask for a precision."""
+SCALED_FLAG = "fp16"
+"""The argument by which they ask for float16 with a loss scale."""
 OF_RELEASES = "transformers"
 """Whose release decides who normalizes the loss of a trainer."""
 ADAPTERS = re.compile(r"quantization_config|load_in_\dbit|adapter|peft")

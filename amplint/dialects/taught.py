@@ -170,8 +170,15 @@ def _dialect(package: str, called: list[_Called]) -> Dialect:
         name=package,
         program="\n\n".join(parts),
         defines=defines,
+        spelling=_spelling(called),
         seeds=frozenset(one.name for one in called if one.said["event"] in ("backward", "step")),
     )
+
+
+def _spelling(called: list[_Called]) -> dict[str, str]:
+    """How messages name what steps: the last of several."""
+    steps = [one for one in called if one.said["event"] == "step"]
+    return {"step": f"{'.'.join(filter(None, (steps[-1].klass, steps[-1].name)))}()"} if steps else {}
 
 
 def _class(name: str, own: list[_Called]) -> str:

@@ -38,9 +38,12 @@ TRAINER_LOOP = Loop(
     own=frozenset({"train", "_inner_training_loop", "_run_epoch"}),
     keeps={"optimizer": "the optimizer", "lr_scheduler": "the schedule"},
     backward="self.accelerator.backward(loss)",
+    clip="self.accelerator.clip_grad_norm_(...)",
     remedies={
         "bypassed-framework-backward": "return the loss: `training_step` back-propagates it",
+        "bypassed-framework-clip": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
         "clip-before-backward": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
+        "clip-per-micro-step": "set `max_grad_norm` in the TrainingArguments: the Trainer clips",
         "double-loss-division": "normalize over the window once: by `num_items_in_batch`, and by nothing else",
     },
 )
@@ -65,7 +68,8 @@ TRANSFORMERS = Dialect(
     name="transformers",
     trainers=_TRAINERS,
     loops=dict.fromkeys(_TRAINERS, TRAINER_LOOP),
-    words=frozenset({"def compute_loss(", "def training_step(", "fp16=True"}),
+    loss_arguments=frozenset({"compute_loss_func"}),
+    words=frozenset({"def compute_loss(", "def training_step(", "compute_loss_func=", "fp16=True"}),
     live=Live(
         folders=("transformers", "trl", "swift"),
         loops=frozenset({"train", "_inner_training_loop"}),

@@ -43,6 +43,8 @@ MODEL = """model models net nets netd netg netf network networks module modules 
     decoder decoders student students generator generators discriminator discriminators learner policy unet vae
     autoencoder resnet densenet efficientnet mobilenet convnet alexnet lenet posenet mynet mymodel classifier backbone
     transformer critic actor gan"""
+SHIFTED = "shift shifted"
+"""Of logits and labels that were moved by one position, so that each predicts the next."""
 LOSS = "loss losses criterion criterions criteria objective objectives nll"
 CRITERION_ITSELF = "criterion criterions crit"
 CRITERION = """objective loss loss_f loss_fn loss_fun loss_func loss_function loss_module loss_layer losses loss_ce

@@ -14,9 +14,11 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.derived_classes import derived_classes
 from amplint.lower.drivers import driven_by_hand, replaced, switched_off
+from amplint.lower.early_clips import clipped, clips
 from amplint.lower.names import last, reads, walk
 from amplint.lower.own_updates import own_updates
 from amplint.lower.scopes import Scope
+from amplint.lower.trainer_settings import Settings, settings_of
 from amplint.protocol.events import Site
 from amplint.protocol.facts import IN_A_LOOP, Fact
 
@@ -25,7 +27,6 @@ _STEPS = re.compile(r"(?i)step|batch|iter|len$")
 _EPOCHS = re.compile(r"(?i)^(max_|num_|n_|total_)?epochs?$")
 _LOSS, _SCALED, _WINDOW = within(words.LOSS), within(words.SCALED), within(words.WINDOW)
 _BACKWARDS = frozenset({"backward", "manual_backward"})
-_CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 
 
 def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Scope) -> Iterator[Fact]:
@@ -37,7 +38,7 @@ def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Sco
     every = [part for statement in body for part in walk(statement)]
     if (loop.off and switched_off(every, loop.off)) or driven_by_hand(every, loop.micro_step):
         return  # the loop is the user's, sometimes at least
-    told = [*_in_micro_steps(path, loop, methods)]
+    told = [*_in_micro_steps(path, loop, methods), *_clipped(path, loop, methods, settings_of(every, scope))]
     if loop.configures in methods:
         told += _by(loop, _configured(path, methods[loop.configures], scope))
     if told and not _taken_over(loop, derived_classes(path, every, klass)):
@@ -56,6 +57,16 @@ def _in_micro_steps(path: str, loop: Loop, methods: Mapping[str, ir.Function]) -
     for name in loop.micro_step & methods.keys():
         found = _micro_step(path, loop, methods[name])
         yield from _by(loop, found) if name in loop.returns else found
+
+
+def _clipped(path: str, loop: Loop, methods: Mapping[str, ir.Function], said: Settings) -> Iterator[Fact]:
+    """The clips in what has a loop's gradients made: too early for those of the whole window, or before its step takes
+    the loss scale out."""
+    for name in loop.micro_step & methods.keys() - loop.returns:
+        nodes = [part for part in walk(methods[name]) if isinstance(part, ir.Node)]
+        ready = own_updates(nodes, lambda owner: _kept(loop, owner) is not None)
+        found = (one for one in clipped(methods[name], said, loop.clip) if id(one[0]) not in ready)
+        yield from _by(loop, (_fact(path, node, mistake, mild, clip=loop.clip) for node, mistake, mild in found))
 
 
 def _by(loop: Loop, facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -84,7 +95,7 @@ def _micro_step(path: str, loop: Loop, method: ir.Function) -> Iterator[Fact]:
     }
     ready = own_updates(nodes, lambda owner: _kept(loop, made.get(_named(owner), owner)) is not None)
     if method.name in loop.returns and not any(_called(node) in _BACKWARDS for node in nodes):
-        yield from (_fact(path, node, "clipped") for node in nodes if _clips(node) and id(node) not in ready)
+        yield from (_fact(path, node, "clipped") for node in nodes if clips(node) and id(node) not in ready)
     for node in nodes:
         if loop.window and _divides(node, loop.window, handed):
             yield _fact(path, node, "divided", window=loop.window)
@@ -106,13 +117,6 @@ def _is_backward(node: ir.Call) -> bool:
 
 def _called(node: object) -> str:
     return last(node.func) if isinstance(node, ir.Call) else ""
-
-
-def _clips(node: object) -> bool:
-    """Whether a call clips, by the name of torch's function; with an argument of False it may do something else."""
-    if not isinstance(node, ir.Call) or last(node.func) not in _CLIPS:
-        return False
-    return not any(isinstance(value, ir.Const) and value.value is False for _, value in node.keywords)
 
 
 def _is_loss(node: ir.Expr) -> bool:

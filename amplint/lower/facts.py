@@ -6,6 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypeGuard
 
 from amplint.dialects.syntax import CONFIGURATION, DATA_PARALLEL, FORMER_AMP, FUNCTION, SCHEDULES, SECTIONS
@@ -13,6 +14,7 @@ from amplint.flow import program as ir
 from amplint.lower.automatic import overrides_of
 from amplint.lower.custom_functions import unprepared
 from amplint.lower.halves import Half, Halves
+from amplint.lower.handed_losses import HandedLosses
 from amplint.lower.handed_schedules import handed_schedules
 from amplint.lower.kept import kept
 from amplint.lower.kept_in_objects import kept_in_objects
@@ -92,6 +94,7 @@ class _Reader:
         self.path, self.body, self.replicated = path, body, replicated(body, scope)
         self.several = False
         self.overrides, self.unprepared = Overrides(path, body), unprepared(body, scope)
+        self.losses = HandedLosses(path, self.overrides)
 
     def suite(self, nodes: Iterable[object], around: _Around) -> Iterator[Fact]:
         every = tuple(nodes)
@@ -132,7 +135,7 @@ class _Reader:
         yield from self.suite((*node.decorators, *node.bases), around)
         if not around.elsewhere & ALL:
             yield from self.overrides.of(node, around.scope)
-            yield from self.overrides.of_losses(node, around.scope)
+            yield from self.losses.derived(node, around.scope)
             yield from overrides_of(self.path, self.body, node, around.scope)
             yield from handed_schedules(self.path, self.body, node, around.scope)
         if id(node) in self.unprepared:
@@ -176,7 +179,8 @@ class _Reader:
         dropped = isinstance(node.target, ir.Name) and node.target.name in around.unread
         if dropped and isinstance(node.value, ir.Call):
             return self.call(node.value, around, "dropped")
-        return self.suite((node.target, node.value), around)
+        entered = () if around.elsewhere & ALL else self.losses.entered(node, around.scope)
+        return chain(entered, self.suite((node.target, node.value), around))
 
     def context(self, node: ir.With, around: _Around) -> Iterator[Fact]:
         """`with a and b` enters the second of two contexts, `a or b` the first."""
@@ -205,6 +209,8 @@ class _Reader:
     def call(self, node: ir.Call, around: _Around, used: str = "used") -> Iterator[Fact]:
         called = around.scope.qualified(node.func)
         self.several |= asks_for_amp(node, around.scope)
+        if not around.elsewhere & ALL:
+            yield from self.losses.handed(node, around.scope)
         if called is None:
             yield from self.of(node.func, around)
         else:

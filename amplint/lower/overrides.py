@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from amplint.dialects import LOSS_CLASSES, TRAINERS
+from amplint.dialects import LOSS_ARGUMENTS, TRAINERS
 from amplint.dialects.dialect import Normalization
 from amplint.dialects.syntax import OF_RELEASES, TRAINER_LOOP
 from amplint.flow import program as ir
@@ -23,7 +23,6 @@ _SAYS = frozenset(
         "loss_is_scaled_for_ga",
         "model_accepts_loss_kwargs",
         "accepts_loss_kwargs",
-        "compute_loss_func",
         "get_batch_samples",
         "_get_num_items_in_batch",
     }
@@ -59,7 +58,9 @@ class Overrides:
             if isinstance(node, ir.Class):
                 self.classes[node.name] = None if node.name in self.classes else node
         self.nodes = nodes
-        self.says = bool(_SAYS & {*map(_named, nodes), *(name for node in nodes for name in _keywords(node))})
+        named = {*map(_named, nodes), *(name for node in nodes for name in _keywords(node))}
+        self.says_who_divides = bool(_SAYS & named)
+        self.says = self.says_who_divides or bool(LOSS_ARGUMENTS & named)
         self.alone = any(_window_of_one(node) for node in nodes)
         self.older = any(_OLDER in _keywords(node) for node in nodes)
         self.asserts_older = any(map(_asserts_older, nodes))
@@ -71,8 +72,8 @@ class Overrides:
         if lineage is None or not isinstance(method, ir.Function) or self._steps_itself(lineage, klass):
             return
         if not self.says:
-            yield from self._again(method)
-        said = _with_the_count(method)
+            yield from self.again(method)
+        said = with_the_count(method)
         usual = TRAINERS[lineage.public]
         settled = usual is Normalization.SETTLED or self.says or _divides(lineage) or self._of_plain_models(lineage)
         if said == "ignored" and settled:
@@ -87,14 +88,19 @@ class Overrides:
             method, said = caller, "missing before"
         yield Fact(f"{lineage.public}.compute_loss", Site(self.path, *method.at), {COUNT: said}, "overrides", mild=mild)
 
-    def of_losses(self, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
-        """What a class of a framework's own losses does with the count, which it is called with for a trainer."""
-        asked = {LOSS_CLASSES.get(scope.qualified(base) or "") for base in klass.bases} - {None}
-        for node in klass.body:
-            if isinstance(node, ir.Function) and node.name in asked:
-                yield from self._again(node)
+    def leaves_losses(self, made: ir.Expr, scope: Scope) -> bool:
+        """Whether what is called makes a trainer whose own `compute_loss` calls the function that it is handed, and
+        whose loop is the framework's."""
+        public = scope.qualified(made)
+        own = self.classes.get(made.name) if public is None and isinstance(made, ir.Name) else None
+        lineage = self._lineage(own, scope, ()) if own is not None else None
+        if lineage is not None and own is not None:
+            public = None if _is_own(lineage) or self._steps_itself(lineage, own) else lineage.public
+        elif driven_by_hand((node for node in self.nodes if isinstance(node, ir.Assign)), _DRIVERS):
+            return False
+        return public is not None and TRAINERS.get(public, Normalization.SETTLED) is not Normalization.SETTLED
 
-    def _again(self, method: ir.Function) -> Iterator[Fact]:
+    def again(self, method: ir.Function) -> Iterator[Fact]:
         """The division by which a loss is normalized once more."""
         found = divided_again(method)
         if found is not None:
@@ -147,7 +153,12 @@ def _is_override(node: ir.Stmt) -> bool:
     return plain and isinstance(node, ir.Function) and node.name == "compute_loss"
 
 
-def _with_the_count(method: ir.Function) -> str:
+def _is_own(lineage: Lineage) -> bool:
+    """Whether a trainer has a `compute_loss` or a `training_step` of its own."""
+    return any(lineage.method(name) is not None for name in ("compute_loss", "training_step"))
+
+
+def with_the_count(method: ir.Function) -> str:
     """`"missing"` from the signature, `"ignored"` in the body, or `"used"`."""
     by_name = any(param.name == COUNT for param in method.params)
     rest = next((param.name for param in method.params if param.star == "**"), None)

@@ -29,6 +29,8 @@ REPEATED = "a step for each process"
 """In the same detail: what steps it does so as many times as there are processes."""
 ALONE = "without the processes"
 """In the same detail: its horizon counts micro-batches, as if there were no such steps."""
+MOVES_BY = "moves_by"
+"""In the detail of a step: by how many positions it moves the schedule on; `unit`, what that of its end counts."""
 NO_CHANCE = 16
 """Smaller numbers agree by chance: a run of three updates may stop anywhere in a schedule of six."""
 

@@ -58,8 +58,10 @@ BESIDE_OTHERS = "beside others"
 
 ELEMENTS = "elements"
 """The detail of a clip of each element by itself, which knows no norm."""
-RUN_WHOLE = "run whole"
+RUN_WHOLE = "run_whole"
 """The detail of a backward in a window that a framework runs in one call: of how many micro-steps."""
+AS_CALLED = "as it was called"
+"""What the detail of a step says it holds, of a framework that is known to add up what its schedule has made."""
 OVERTAKEN = "overtaken"
 """The detail of a clip before a backward whose gradients are clipped again before they are stepped with."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from amplint.dialects import LOSS_BASES, OVERRIDES, SEEDS
+from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, SEEDS, TABLES
 
 SEEDING = frozenset({"backward", "manual_backward", "zero_grad"}) | SEEDS
 """What makes a training step wherever it is called."""
@@ -35,7 +35,7 @@ _AUTOCAST = re.compile(_called("autocast", r"(?!\s*(?:device_type\s*=|[\"']))"))
 """A region that may have no device; one that has is fine, unless it is of the old spelling."""
 
 _OVERRIDES = re.compile(rf"\b(?:def|class)\s+(?:{'|'.join(sorted(OVERRIDES))})\b")
-_PARTS = frozenset({"GradScaler"}) | LOSS_BASES
+_PARTS = frozenset({"GradScaler"}) | LOSS_ARGUMENTS | LOSS_BASES | TABLES
 _PARAMETERS = re.compile(_called("parameters"))
 _GONE_OVER = re.compile(r"\bin [\w.]+\.$")
 """What stands before the parameters that a loop goes over, and that are not handed on."""

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-from amplint.dialects import LOSS_BASES, OVERRIDES
+from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.source.glance import HELD, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
@@ -18,7 +18,7 @@ from amplint.source.trees import depth, every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
 TRAINING = re.compile(
-    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
+    r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|num_items_in_batch|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
     r"|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 MAX_DEPTH = 1000
@@ -84,15 +84,20 @@ def _check_depth(tree: ast.Module) -> None:
 
 
 def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
-    """Whether a node is a backward, the making of a scaler, an autocast to look at, or an override of a loss.
+    """Whether a node is a backward, the making of a scaler, an autocast to look at, an override of a loss, or the
+    handing over of one.
 
     A zeroing is enough: the backward may be in another file.
     """
     if isinstance(node, ast.ClassDef):
         own = any(getattr(child, "name", "") in OVERRIDES for child in node.body)
         return bool(node.bases) and (own or any(_last(base) in LOSS_BASES for base in node.bases))
+    if isinstance(node, ast.Subscript):
+        return _last(node.value) in TABLES and isinstance(node.ctx, ast.Store)
     if not isinstance(node, ast.Call):
         return False
+    if any(keyword.arg in LOSS_ARGUMENTS for keyword in node.keywords):
+        return True
     name = _last(node.func)
     if name in SEEDING or name in seeds or _MAKERS.search(name) or _makes_an_optimizer(node):
         return True

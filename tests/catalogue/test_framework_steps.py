@@ -37,7 +37,7 @@ def stepped(micro_steps, calls, gate):
 def test_an_engine_that_is_called_once_in_its_window_steps_once_in_many():
     (words,) = stepped(8, "2", Gate(THERE, "accum_steps"))
     assert words["what"] == (
-        "the engine steps once in 2 calls: called once in 4 micro-steps, it steps once in 2 x 4 of them"
+        "the framework steps once in 2 calls: called once in 4 micro-steps, it steps once in 2 x 4 of them"
     )
     assert words["remedy"] == "call it on every micro-step"
 

@@ -26,13 +26,13 @@ def messages(detail, weight=1.0, reading=None, rule=RULE, word="why"):
 
 
 def test_an_override_whose_means_are_added_whole_is_named():
-    (site, why), _ = messages({"compute_loss": "the user's"})
+    (site, why), _ = messages({"compute_loss": "compute_loss"})
     assert site == MADE
     assert "the gradient of 2 micro-batches is 2 times" in why
 
 
 def test_an_override_that_normalizes_is_right():
-    assert messages({"compute_loss": "the user's"}, weight=0.5) == []
+    assert messages({"compute_loss": "compute_loss"}, weight=0.5) == []
 
 
 def test_a_loss_that_no_override_made_is_another_rules_affair():

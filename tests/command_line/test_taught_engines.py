@@ -87,6 +87,14 @@ def test_a_mistake_at_an_engine_is_found_and_without_its_tables_nothing_is_said(
     assert rule not in told("", text)
 
 
+def test_a_message_calls_the_step_of_an_engine_as_the_table_does(amplint, write):
+    text = LOOP.format(**RIGHT | {"step": "if (i + 1) % args.accum == 0: engine.advance()"})
+    write({"pyproject.toml": f"[tool.amplint]\n{ENGINE}", "train.py": text})
+    ended = amplint("--output-format", "concise", "-q", analysis=None)
+    assert "`Engine.advance()` steps once in args.accum calls" in ended.out
+    assert "engine.step()" not in ended.out
+
+
 def test_a_backward_past_the_engine_is_found(told):
     assert told(ENGINE, LOOP.format(**RIGHT | {"backward": "loss.backward()"})) != []
 

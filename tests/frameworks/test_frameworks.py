@@ -190,6 +190,13 @@ LIGHTNING = {
         (("bypassed-framework-clip", "nn.utils.clip_grad_norm_"),),
     ),
 }  # fmt: skip
+HANDED = (
+    ("class Mine(Trainer):\n", "class Mine(Trainer):\n    pass\n\n\n"
+     "def summed(outputs, labels, num_items_in_batch=None):\n    return torch.nn.functional.cross_entropy(\n        "
+     f"outputs.logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten(), {SUM}\n    ) / num_items_in_batch\n\n\n"
+     "class Other:\n"),
+    ("callbacks=CALLBACKS", "compute_loss_func=summed"),
+)  # fmt: skip
 IGNORED = ("        loss = loss / num_items_in_batch\n", "")
 TRAINER = {
     "right": Case("trainer"),
@@ -224,6 +231,39 @@ TRAINER = {
         ),
         (("ignored-num-items-in-batch", "def mean"),),
         4.0,
+    ),
+    "clipped_on_every_micro_step": wrong(
+        "trainer",
+        ("class Mine(Trainer):\n", "class Mine(Trainer):\n    def training_step(self, model, inputs, "
+         "num_items_in_batch=None):\n        loss = super().training_step(model, inputs, num_items_in_batch)\n"
+         "        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)\n        return loss\n\n"),
+        "clip-per-micro-step",
+        "nn.utils.clip_grad_norm_",
+    ),
+    "function_that_normalizes": Case("trainer", HANDED),
+    "function_given_some_of_it": Case(
+        "trainer",
+        (
+            *HANDED,
+            ("def summed(outputs", "def summed(weight, outputs"),
+            (f"{SUM}\n    ) / num_items_in_batch", "ignore_index=-100\n    ) * weight"),
+            ("compute_loss_func=summed", "compute_loss_func=__import__('functools').partial(summed, 1.0)"),
+        ),
+        (("ignored-num-items-in-batch", "def summed"),),
+        4.0,
+    ),
+    "module_that_divides_again": Case(
+        "trainer",
+        (
+            *HANDED,
+            ("def summed(outputs, labels, num_items_in_batch=None):\n    return",
+             "class Summed(torch.nn.Module):\n  def forward(self, outputs, labels, num_items_in_batch=None):\n"
+             "    return"),
+            ("/ num_items_in_batch", "/ num_items_in_batch / arguments.gradient_accumulation_steps"),
+            ("compute_loss_func=summed", "compute_loss_func=Summed()"),
+        ),
+        (("double-loss-division", "def forward"),),
+        0.25,
     ),
     "called_back": Case(
         "trainer",

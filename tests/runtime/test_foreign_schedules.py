@@ -13,8 +13,8 @@ from runtime_guard import guard
 
 MEGATRON = """
 class OptimizerParamScheduler:
-    def __init__(self, optimizer):
-        self.optimizer, self.num_steps = optimizer, 0
+    def __init__(self, optimizer, lr_decay_steps=1000):
+        self.optimizer, self.num_steps, self.lr_decay_steps = optimizer, 0, lr_decay_steps
         self.step(0)
 
     def step(self, increment):
@@ -134,3 +134,42 @@ def test_a_schedule_of_an_optimizer_that_nobody_knows_is_left_out(load):
     kind = load("megatron.core.optimizer_param_scheduler").OptimizerParamScheduler
     report = trained(lambda _: kind(Chained()), lambda scheduler: scheduler.step(1))
     assert (codes(report), report["schedulers"]) == ([], [])
+
+
+@pytest.mark.parametrize("windows", [6, 90])
+def test_a_second_step_for_the_same_update_is_told(load, windows):
+    kind = load("megatron.core.optimizer_param_scheduler").OptimizerParamScheduler
+
+    def twice(scheduler):
+        scheduler.step(increment=8)
+        scheduler.step(increment=8)
+
+    assert codes(trained(kind, twice, windows)) == ["repeated-scheduler-step"]
+
+
+def test_steps_of_one_place_are_as_many_as_are_meant(load):
+    kind = load("megatron.core.optimizer_param_scheduler").OptimizerParamScheduler
+
+    def several(scheduler):
+        for _ in range(2):
+            scheduler.step(increment=8)
+
+    assert codes(trained(kind, several)) == []
+
+
+@pytest.mark.parametrize(
+    ("by", "end", "windows", "found"),
+    [
+        (4, 20, 20, ["scheduler-horizon-mismatch"]),
+        (4, 80, 20, []),
+        (1, 20, 20, []),
+        (4, 6, 6, []),
+    ],
+    ids=["four for each update", "an end that counts them", "one for each update", "perhaps by chance"],
+)
+def test_a_schedule_of_updates_that_each_of_them_moves_on_by_several_is_told(load, by, end, windows, found):
+    kind = load("megatron.core.optimizer_param_scheduler").OptimizerParamScheduler
+    report = trained(lambda optimizer: kind(optimizer, end), lambda scheduler: scheduler.step(increment=by), windows)
+    assert codes(report) == found
+    said = "`lr_decay_steps` counts updates, but the schedule moves on by `4`"
+    assert all(said in one["message"] for one in report["violations"])

@@ -10,6 +10,9 @@ where it believes that nobody else did: if the model's `forward` takes `**kwargs
 model does, and the batches have `labels`, it does not. The gradient is then `gradient_accumulation_steps` times too
 large, and a clip cuts that much more. The same goes for `super().compute_loss(...)` without passing the count on.
 
+A function that is handed over as `compute_loss_func` is called with the count as well, and the Trainer then divides
+nothing, whatever the model; nor does that of ms-swift whose labels are tokens, of what it finds in `loss_map`.
+
 ## Why it is easy to miss
 
 The loss that is logged grows with `gradient_accumulation_steps`, which looks like a matter of reporting; Adam hides the
@@ -81,6 +84,18 @@ _MISSING_BEFORE = {
     "remedy": "take `num_items_in_batch=None` in both and pass it on, and normalize by it in `compute_loss`",
 }
 _METHOD = {"method": "compute_loss"}
+_HANDED = {
+    "missing": {
+        "why": _MISSING["why"],
+        "remedy": "take `num_items_in_batch=None`, and divide the sum over the labels by it",
+    },
+    "ignored": {
+        "why": "returns the mean over its own micro-batch, and a trainer that is handed a loss function divides "
+        "nothing by the window: the gradient is `gradient_accumulation_steps` times too large",
+        "remedy": "divide the sum over the labels by `num_items_in_batch`",
+    },
+}
+"""What is wrong with a function that a trainer is handed for its loss, or finds in a table."""
 _IGNORED = {
     "why": "takes `num_items_in_batch` and does not use it: where the model's `forward` takes `**kwargs` the trainer "
     "does not divide by the window, and the gradient is `gradient_accumulation_steps` times too large",
@@ -96,28 +111,31 @@ _ADDED = {
 }
 
 
-_MAKERS = frozenset({"compute_loss", "compute_loss_func"})
-_SEEN = {
-    "why": "returns the mean over its own micro-batch, and the trainer leaves the window to it: the gradient of "
-    "{n} micro-batches is {n} times that of the equivalent batch",
-    "remedy": _IGNORED["remedy"],
-}
+_MAKERS = {"compute_loss": _IGNORED["remedy"], "compute_loss_func": _HANDED["ignored"]["remedy"]}
+"""What a trainer calls the function that makes its loss, and what to do about one that ignores the window."""
+_SEEN = (
+    "returns the mean over its own micro-batch, and the trainer leaves the window to it: the gradient of "
+    "{n} micro-batches is {n} times that of the equivalent batch"
+)
 
 
 def _override_undivided(moment: Moment) -> bool:
     """Whether a window of whole means was made by a user's `compute_loss` or `compute_loss_func` for a trainer."""
     backward = moment.last.get(Kind.BACKWARD)
-    return backward is not None and not _MAKERS.isdisjoint(backward.detail) and undivided(moment)
+    return backward is not None and not _MAKERS.keys().isdisjoint(backward.detail) and undivided(moment)
 
 
 def _seen(moment: Moment) -> dict[str, str]:
-    n = str(moment.ledger.window.micro_steps)
-    return _METHOD | {name: words.replace("{n}", n) for name, words in _SEEN.items()}
+    n, said = str(moment.ledger.window.micro_steps), moment.last[Kind.BACKWARD].detail
+    maker = next(name for name in _MAKERS if name in said)
+    return {"method": said[maker], "why": _SEEN.replace("{n}", n), "remedy": _MAKERS[maker]}
 
 
 def _ignored(fact: Fact) -> dict[str, str] | None:
-    if fact.used != "overrides" or not fact.called.endswith(".compute_loss"):
+    if fact.used != "overrides":
         return None
+    if "handed" in fact.arguments:
+        return {"method": str(fact.arguments["method"]), **_HANDED[str(fact.arguments["num_items_in_batch"])]}
     found = {"missing": _MISSING, "missing before": _MISSING_BEFORE, "ignored": _IGNORED, "added": _ADDED}
     said = found.get(str(fact.arguments["num_items_in_batch"]))
     return {**_METHOD, **said} if said is not None else None

@@ -34,10 +34,24 @@ for i, (x, y) in enumerate(loader):
         optimizer.zero_grad()
 ```
 
+```python bad whole static-only -- needs transformers
+import torch
+from transformers import Trainer
+
+
+class ClippingTrainer(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # expect: clip-per-micro-step
+        return loss
+```
+
 ## What to do
 
 Move the clip under the gate of the step. Do not divide the threshold by the window instead: partial sums are
 still shrunk. With a GradScaler `unscale_()` moves along; it may run only once per window (`repeated-unscale`).
+transformers' Trainer clips by itself, as `max_grad_norm` of its arguments says; a clip in a `training_step` of one's
+own runs on every micro-step. Where nothing in the file sets the window it is a warning.
 
 ## Fix
 
@@ -46,6 +60,7 @@ the sum of the window and not for each partial sum, so that the updates become l
 
 ## Source
 
+- `transformers/trainer.py` of transformers 5.24, `_run_epoch`: clips once per window, after all of its micro-steps
 - Gradient accumulation: unscale, to clip, just before the step and after all gradients for the upcoming step
   have been accumulated (https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation)
 """
@@ -53,6 +68,7 @@ the sum of the window and not for each partial sum, so that the updates become l
 from amplint.catalogue.amounts import at_least, begins_micro_step
 from amplint.catalogue.remedy import AtBoundary, Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
+from amplint.catalogue.through import clipped_early_in_a_loop
 from amplint.protocol.events import Kind
 from amplint.protocol.state import Moment
 
@@ -71,6 +87,7 @@ RULE = Rule(
     advice="clip once per window, on the micro-step on which the optimizer steps",
     when=(Condition(Kind.BACKWARD, shortened=True, micro_steps=at_least(1), steps=at_least(1), also=_adds_to_it),),
     place=Kind.CLIP,
+    find=clipped_early_in_a_loop,
     because=((Kind.BACKWARD, "the next micro-step adds to the clipped gradients here"),),
     explains=("repeated-unscale",),
     remedy=unsafe(

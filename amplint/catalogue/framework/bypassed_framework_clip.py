@@ -74,7 +74,7 @@ becomes the one that is written. The numbers of a run that was tuned with the mi
 
 from amplint.catalogue.remedy import AtBoundary, Through, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import bypassed, clip_words, may_carry_none
+from amplint.catalogue.through import bypassed, clip_words, clipped_past_a_loop, may_carry_none
 from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
@@ -86,6 +86,7 @@ RULE = Rule(
     because=((Kind.BACKWARD, "the framework back-propagates here"), (Kind.STEP, "and steps here")),
     milder=may_carry_none,
     words=clip_words,
+    find=clipped_past_a_loop,
     hides=("clip-before-unscale", "clip-per-micro-step"),
     remedy=safe(
         "call `{clip}`",

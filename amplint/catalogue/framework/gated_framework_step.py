@@ -10,7 +10,7 @@ does one of these as well does it twice.
 
 Megatron-Core's schedule (`forward_backward_func`) runs a window whole, and divides by its `num_microbatches`. If the
 step, and the zeroing, happen once in several of its calls, each divided by the length of one, the gradient is as many
-times too large. A guarded run shows it.
+times too large.
 
 ## Why it is easy to miss
 

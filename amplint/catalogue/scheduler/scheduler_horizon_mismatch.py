@@ -58,6 +58,9 @@ holds one rank's share of the batches already; a schedule that `accelerator.prep
 process at every update; and `OneCycleLR` raises when the smaller batch at the end of an epoch was left out of its
 `total_steps`.
 
+Megatron-Core's `OptimizerParamScheduler` is told by how much it moves on: `step(increment=4)` for each update goes with
+an `lr_decay_steps` of four times as many.
+
 ## Messages
 
 - "lr does not decay to 0", "warm-up takes N times too long"
@@ -86,6 +89,8 @@ from amplint.catalogue.horizons import (
     amiss,
     by_hand_in_another_unit,
     handed_over_per_step,
+    moved_past_its_end,
+    moved_too_far,
     of_another_unit,
     uncounted,
     unit_words,
@@ -100,6 +105,8 @@ RULE = Rule(
     when=(
         Condition(Kind.END, cadence_steps=at_least(2), also=of_another_unit),
         Condition(Kind.END, told=at_least(2), also=by_hand_in_another_unit),
+        Condition(Kind.END, cadence_steps=at_least(2), also=moved_past_its_end),
+        Condition(Kind.SCHEDULER_STEP, cadence_steps=at_least(1), also=moved_too_far),
     ),
     place=Kind.CREATE,
     because=((Kind.SCHEDULER_STEP, "the scheduler steps here"),),
