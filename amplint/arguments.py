@@ -20,6 +20,7 @@ other commands:
   amplint rule [ID]         what a rule says and why; without an id, all rules
   amplint loops [PATHS]     every training loop, drawn as it was understood
   amplint config [KEY]      what the configuration takes
+  amplint server            a language server for editors, over stdin and stdout
   amplint clean             remove the cache
   amplint generate-shell-completion SHELL
   amplint check NAME        check a folder that is called like a command
@@ -176,6 +177,12 @@ def config_arguments() -> ArgumentParser:
     parser = _Arguments(prog="amplint config", description="What [tool.amplint] takes.", allow_abbrev=False)
     parser.add_argument("key", nargs="?", metavar="KEY", help="the key; without it, all keys are told")
     return parser
+
+
+def server_arguments() -> ArgumentParser:
+    """What `amplint server` takes."""
+    about = "A language server for editors, over stdin and stdout."
+    return _Arguments(prog="amplint server", description=about, allow_abbrev=False)
 
 
 def completion_arguments() -> ArgumentParser:

@@ -19,6 +19,7 @@ from amplint.arguments import (
     config_arguments,
     loops_arguments,
     rule_arguments,
+    server_arguments,
 )
 from amplint.checking import CANNOT, cache_dir, checked
 from amplint.console import say, write
@@ -83,6 +84,21 @@ def _loops(asked: Namespace) -> int:
     return CANNOT if outcome.missing else 0
 
 
+_OF_SERVER = frozenset({"attrs", "cattrs", "lsprotocol", "pygls"})
+
+
+def _server(asked: Namespace) -> int:
+    try:
+        from amplint.server.serving import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _OF_SERVER:
+            raise
+        raise Refused(
+            "the language server needs pygls 2: `pip install 'amplint[server]'`, then start it again"
+        ) from None
+    return serve()
+
+
 def _completion(asked: Namespace) -> int:
     from amplint.completion import completion
 
@@ -111,6 +127,7 @@ _COMMANDS: Mapping[str, tuple[Callable[[], ArgumentParser], Callable[[Namespace]
     "rule": (rule_arguments, _rule),
     "loops": (loops_arguments, _loops),
     "config": (config_arguments, _config),
+    "server": (server_arguments, _server),
     "clean": (clean_arguments, _clean),
     "generate-shell-completion": (completion_arguments, _completion),
 }

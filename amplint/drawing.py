@@ -30,7 +30,7 @@ class LoopOutcome:
 def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> LoopOutcome:
     """The training loops of files and folders, as they were understood, by place."""
     found = found_files(paths, settings)
-    work = partial(_loops_of_file, settings=settings)
+    work = partial(loops_of_file, settings=settings)
     results = list(spread(work, prefilter(found, words_of(settings.dialects)), _lost_loops, jobs))
     return LoopOutcome(
         tuple(sorted((loop for result in results for loop in result.loops), key=lambda loop: loop.order)),
@@ -39,7 +39,8 @@ def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> 
     )
 
 
-def _loops_of_file(candidate: Candidate, settings: Settings) -> LoopOutcome:
+def loops_of_file(candidate: Candidate, settings: Settings) -> LoopOutcome:
+    """The training loops of one file, or why it could not be read."""
     from amplint.analysis import loops_of
 
     if candidate.unreadable or not holds_training_words(candidate.data, words_of(settings.dialects)):

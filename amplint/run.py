@@ -276,7 +276,7 @@ def _mended(
     try:
         dialects = taught(settings.dialects)
         beneath = partial(all_findings_of, versions=settings.versions_of(candidate.filename), taught=dialects)
-        analyse = _chosen(analysis, settings)
+        analyse = chosen(analysis, settings)
         follow = partial(loops_of, taught=dialects, once=True)
         beside = partial(side_by_side_of, taught=dialects)
         reader = Reader(analyse, follow, beneath, beside, Importers(others, analyse, beneath))
@@ -298,7 +298,7 @@ def _analysed(
     candidate: Candidate, script: Script, settings: Settings, analysis: Analysis | None
 ) -> tuple[list[Finding], bool]:
     """The findings in one file, and whether all of it could be read."""
-    work = _chosen(analysis, settings)
+    work = chosen(analysis, settings)
     if analysis is None and settings.cache_dir is not None and not candidate.given and candidate.block is None:
         from amplint.cache import kept
 
@@ -322,7 +322,8 @@ def _unseen(candidate: Candidate, place: Place, code: str, why: str) -> Finding:
     return Finding(candidate.filename, place, code, Severity.ERROR, why, "nothing in it was checked")
 
 
-def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
+def chosen(analysis: Analysis | None, settings: Settings, remembers: bool = False) -> Analysis:
+    """The analysis that was handed over, else the one that amplint brings; `remembers`: it finds nothing twice."""
     if analysis is not None:
         return analysis
 
@@ -332,7 +333,7 @@ def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
         versions = settings.versions_of(filename)
         return findings_of(text, filename, versions, noisy=True, taught=taught(settings.dialects))
 
-    if settings.fixing is Fixing.NONE:
+    if settings.fixing is Fixing.NONE and not remembers:
         return analyse
     from amplint.remembered import remembered
 

@@ -59,7 +59,7 @@ def _in_processes(work: Callable[[Item], Result], items: Sequence[Item], process
 
     # Not "fork": a process that holds threads (an editor's, a test runner's) must not be forked.
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    pool = ProcessPoolExecutor(processes, mp_context=get_context(method), initializer=_depend_on_the_parent)
+    pool = ProcessPoolExecutor(processes, mp_context=get_context(method), initializer=depend_on_the_parent)
     others = active_children()
     try:
         yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * processes))))
@@ -72,7 +72,7 @@ def _in_processes(work: Callable[[Item], Result], items: Sequence[Item], process
         pool.shutdown(cancel_futures=True)
 
 
-def _depend_on_the_parent() -> None:
+def depend_on_the_parent() -> None:
     """Leaves interrupts to the parent, and ends with it: one that is killed can tell nobody, and a process of the pool
     holds the other end of the queue that it waits at (CPython 3.10 to 3.13), so that it would wait for ever."""
     import signal

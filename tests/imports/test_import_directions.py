@@ -12,7 +12,7 @@ VALUES = ("findings", "settings", "selection")
 COMMANDS = ("checking", "completion", "drawing", "run")
 ROOMS = {
     "__main__": ("cli",),
-    "cli": ("arguments", "cache", "console", "keys", *COMMANDS, "report", "catalogue", *VALUES),
+    "cli": ("arguments", "cache", "console", "keys", *COMMANDS, "report", "catalogue", "server.serving", *VALUES),
     "drawing": ("run", "analysis", "dialects.taught", "source", "workers", *VALUES),
     "checking": ("arguments", "baseline", "console", "fix", "run", "report", "runtime_report", "watching", *VALUES),
     "completion": ("arguments", "keys", "selection"),
@@ -22,7 +22,10 @@ ROOMS = {
     "runtime_report": ("catalogue", *VALUES),
     "keys": ("report", "selection", "dialects.taught"),
     "arguments": ("report",),
-    "server": ("run", "report", "source", *VALUES),
+    "server": (
+        *("analysis", "baseline", "console", "drawing", "fix", "run", "workers"),
+        *("report", "source", "catalogue", *VALUES),
+    ),
     "cache": ("findings", "source.asked", "source.importing"),
     "remembered": ("findings", "source.asked", "source.importing"),
     "run": (
@@ -130,6 +133,11 @@ def test_every_room_is_in_the_table():
 
 def test_libcst_is_imported_only_where_trees_are_read_or_written():
     assert list(map(str, forbidden(ROOT, "amplint", "libcst", HOMES_OF_LIBCST))) == []
+
+
+@pytest.mark.parametrize("library", ["pygls", "lsprotocol"])
+def test_what_only_an_editor_needs_is_imported_for_an_editor_alone(library):
+    assert list(map(str, forbidden(ROOT, "amplint", library, ("amplint.server",)))) == []
 
 
 def test_nothing_in_amplint_imports_torch():
