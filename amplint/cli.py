@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -28,12 +29,16 @@ from amplint.settings import Overrides, SettingsError, load
 if TYPE_CHECKING:
     from amplint.run import Analysis
 
-INTERRUPTED = 130
-
 
 def main(argv: Sequence[str] | None = None, analysis: Analysis | None = None) -> int:
     """The exit code. `analysis` stands in for the one that amplint brings."""
     words = list(sys.argv[1:] if argv is None else argv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Python thinks of the user's code is not for us to say
+        return _done(words, analysis)
+
+
+def _done(words: list[str], analysis: Analysis | None) -> int:
     try:
         if words and words[0] in _COMMANDS:
             arguments, done = _COMMANDS[words[0]]
@@ -49,7 +54,7 @@ def main(argv: Sequence[str] | None = None, analysis: Analysis | None = None) ->
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CANNOT
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return 130
 
 
 def _rule(asked: Namespace) -> int:

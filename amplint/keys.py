@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from amplint.catalogue.versions import is_bounds
 from amplint.dialects.taught import KINDS, wrong_with
 from amplint.selection import misnamed
+
+_SEVERITIES = ("error", "warning")
 
 Wrongs = Iterator[tuple[str, str]]
 """What is wrong with a value: where in it (empty: the value itself), and what."""
@@ -44,6 +47,23 @@ def _format(value: Any) -> str | None:
     from amplint.report import FORMATS
 
     return _text(value) or (None if value in FORMATS else f"there is no format `{value}`{meant(value, FORMATS)}")
+
+
+def _severity(value: Any) -> str | None:
+    return _text(value) or (None if value in _SEVERITIES else f"must be {' or '.join(_SEVERITIES)}, not `{value}`")
+
+
+def _severities(value: Any) -> Wrongs:
+    yield from _each(_severity)(value)
+    for name in value if isinstance(value, dict) else ():
+        if wrong := misnamed([name]):
+            yield f'."{name}"', wrong
+
+
+def _bounds(value: Any) -> str | None:
+    if wrong := _text(value):
+        return wrong
+    return None if is_bounds(value) else f"must be bounds of a version, such as `>=2.4,<3`, not `{value}`"
 
 
 def _each(check: Callable[[Any], str | None]) -> Callable[[Any], Wrongs]:
@@ -91,6 +111,9 @@ KEYS: dict[str, Key] = {
     "extend-select": Key("Rules that speak besides those.", '["scheduler-on-skipped-step"]', _one(_rules)),
     "ignore": Key("Rules that do not speak.", '["dropped-tail-window"]', _one(_rules)),
     "per-file-ignores": Key("Rules that do not speak in some files.", '{ "tests/**" = ["ALL"] }', _each(_rules)),
+    "severity": Key(
+        "How severe the findings of some rules, or families, are.", '{ "clip-after-step" = "warning" }', _severities
+    ),
     "exclude": Key("Files and folders that are left out.", '["third_party/"]', _one(_strings)),
     "extend-exclude": Key("Files and folders that are left out too.", '["*_generated.py"]', _one(_strings)),
     "force-exclude": Key("Leave them out even where they are given by name.", "true", _one(_flag)),
@@ -103,7 +126,7 @@ KEYS: dict[str, Key] = {
     "unsafe-fixes": Key("Fixes that guess what was meant are made too.", "true", _one(_flag)),
     "fixable": Key("The rules whose findings may be mended.", '["ALL"]', _one(_rules)),
     "unfixable": Key("The rules whose findings are never mended.", '["missing-loss-division"]', _one(_rules)),
-    "versions": Key("Which versions of libraries are meant.", '{ torch = ">=2.4" }', _each(_text)),
+    "versions": Key("Which versions of libraries are meant.", '{ torch = ">=2.4" }', _each(_bounds)),
     "dialects": Key(
         "What calls of your own engine do.", '{ "mylib.Engine.backward" = { event = "backward" } }', _dialects
     ),

@@ -132,7 +132,8 @@ def _mended_all(name: str, data: bytes, settings: Settings) -> Answer:
 
 def _with_fixes(name: str, data: bytes, settings: Settings) -> Answer:
     """The findings with their fixes. What imports the file has to stay right, too."""
-    from amplint.run import Candidate, check_file
+    from amplint.outcome import Candidate
+    from amplint.run import check_file
     from amplint.source.importing import importers
 
     done = check_file(Candidate(name, data, given=True), settings, others=(name, *importers(name)))
@@ -142,7 +143,7 @@ def _with_fixes(name: str, data: bytes, settings: Settings) -> Answer:
 
 def _loops(name: str, data: bytes, settings: Settings) -> Answer:
     from amplint.drawing import loops_of_file
-    from amplint.run import Candidate
+    from amplint.outcome import Candidate
 
     found = loops_of_file(Candidate(name, data, given=True), settings)
     return Answer(loops=tuple(sorted(found.loops, key=lambda loop: loop.order)))
