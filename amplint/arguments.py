@@ -182,6 +182,7 @@ def config_arguments() -> ArgumentParser:
     """What `amplint config` takes."""
     parser = _Arguments(prog="amplint config", description="What [tool.amplint] takes.", allow_abbrev=False)
     parser.add_argument("key", nargs="?", metavar="KEY", help="the key; without it, all keys are told")
+    parser.add_argument("--schema", action="store_true", help="all of it as JSON Schema, for editors")
     return parser
 
 

@@ -12,8 +12,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amplint import __version__
 from amplint.arguments import Output, Refused, names
-from amplint.console import number, release, say, write
+from amplint.console import say, write
 from amplint.outcome import INTERRUPTED
 from amplint.report import FORMATS, WITH_FIXES, Report
 from amplint.settings import Fixing, Overrides, Settings, load, shown_settings
@@ -28,7 +29,7 @@ CANNOT = 2
 def checked(asked: Namespace, analysis: Analysis | None) -> int:
     """The exit code of a check."""
     if asked.version:
-        return write(f"amplint {release()}\n", None)
+        return write(f"amplint {__version__}\n", None)
     _refuse_contradictions(asked)
     settings = load(_overrides(asked), asked.config, asked.isolated)
     if asked.show_settings:
@@ -229,7 +230,7 @@ def _report(outcome: Outcome, settings: Settings, colour: bool, output: Output) 
     from shutil import get_terminal_size
 
     width = get_terminal_size().columns if output.file is None and sys.stdout.isatty() else 0
-    return Report(outcome.findings, outcome.texts, colour, settings.strict, number(), settings.unsafe_fixes, width)
+    return Report(outcome.findings, outcome.texts, colour, settings.strict, __version__, settings.unsafe_fixes, width)
 
 
 def _say_the_rest(asked: Namespace, outcome: Outcome, seconds: float) -> None:
@@ -240,7 +241,7 @@ def _say_the_rest(asked: Namespace, outcome: Outcome, seconds: float) -> None:
         say(f"{path}: not written: {why}")
     for filename, crash in outcome.crashes:
         say(f"{filename}: a fault of amplint's own, this file was not checked. Please report it with these lines:")
-        sys.stderr.write(f"    amplint {release()}, Python {sys.version.split()[0]}, {sys.platform}\n")
+        sys.stderr.write(f"    amplint {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n")
         sys.stderr.write("".join(f"    {line}\n" for line in crash.splitlines()))
     if not outcome.files and not outcome.missing and not asked.quiet:
         say("no Python files found")

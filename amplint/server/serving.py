@@ -11,8 +11,8 @@ from typing import Any
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from amplint import __version__
 from amplint.catalogue.pages import page
-from amplint.console import number
 from amplint.report.links import rule_url
 from amplint.selection import known_rules
 from amplint.server import actions, hovers
@@ -31,7 +31,7 @@ class Server(LanguageServer):
     """The server, and the session with its editor."""
 
     def __init__(self) -> None:
-        super().__init__("amplint", number() or "0", notebook_document_sync=_NOTEBOOKS, max_workers=4)
+        super().__init__("amplint", __version__, notebook_document_sync=_NOTEBOOKS, max_workers=4)
         self.session = Session(self._told)
         self._said: set[str] = set()
 

@@ -8,11 +8,23 @@ from tests.imports.arrows import astray, circles, forbidden, loaded_by, loaded_w
 
 ROOT = Path(__file__).parents[2]
 
-VALUES = ("findings", "settings", "selection")
+VALUES = ("__version__", "findings", "settings", "selection")
 COMMANDS = ("checking", "completion", "drawing", "run")
 ROOMS = {
     "__main__": ("cli",),
-    "cli": ("arguments", "cache", "console", "keys", *COMMANDS, "report", "catalogue", "server.serving", *VALUES),
+    "cli": ("__version__", "commands", "run"),
+    "commands": (
+        "schema",
+        "arguments",
+        "cache",
+        "console",
+        "keys",
+        *COMMANDS,
+        "report",
+        "catalogue",
+        "server.serving",
+        *VALUES,
+    ),
     "drawing": ("outcome", "run", "analysis", "dialects.taught", "source", "workers", *VALUES),
     "checking": (
         "arguments",
@@ -32,6 +44,7 @@ ROOMS = {
     "since": ("settings", "source.discover", "source.importing"),
     "baseline": ("fingerprint", *VALUES),
     "runtime_report": ("catalogue", *VALUES),
+    "schema": ("keys", "report", "selection"),
     "keys": ("report", "selection", "catalogue.versions", "dialects.taught"),
     "arguments": ("report",),
     "outcome": ("findings", "source"),

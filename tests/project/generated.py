@@ -67,8 +67,20 @@ def replaced(text: str, name: str, content: str) -> str:
     return pattern.sub(lambda found: f"{found[1]}{content}{found[2]}", text)
 
 
+def schema() -> str:
+    """The JSON Schema of the configuration."""
+    from amplint.schema import as_json
+
+    return as_json()
+
+
+FILES: dict[str, Callable[[], str]] = {"amplint.schema.json": schema}
+
+
 def main() -> None:
-    """Write every generated section of the README anew."""
+    """Write every generated file, and every generated section of the README, anew."""
+    for name, make in FILES.items():
+        (ROOT / name).write_text(make(), encoding="utf-8")
     text = README.read_text(encoding="utf-8")
     for name, make in SECTIONS.items():
         text = replaced(text, name, make())
