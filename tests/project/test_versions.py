@@ -24,8 +24,9 @@ def test_the_newest_entry_of_the_changelog_is_the_declared_version():
     assert versions[0] == declared()
 
 
-def test_the_hook_in_the_readme_is_pinned_to_the_declared_version():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["README.md", "docs/ci.md"])
+def test_a_hook_that_is_shown_is_pinned_to_the_declared_version(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
     assert re.findall(r"^ +rev: v(\S+)$", text, re.M) == [declared()]
 
 
