@@ -2,3 +2,5 @@
 
 The package imports nothing by itself: `amplint.cli` is the command line, `amplint.run` the stages in order.
 """
+
+__version__ = "0.1.0"

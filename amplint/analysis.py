@@ -212,7 +212,8 @@ def _known(loop: Understood | None) -> bool:
 def _loop(filename: str, loop: Understood) -> TrainingLoop:
     parts = {name: getattr(loop, name) for name in LOOP_PARTS}
     lost = tuple((_place(site), why) for site, why in loop.not_followed)
-    return TrainingLoop(filename, _place(loop.site), **parts, drawn=loop.drawn, not_followed=lost)
+    marks = tuple((_place(site), what) for site, what in loop.marks)
+    return TrainingLoop(filename, _place(loop.site), **parts, drawn=loop.drawn, not_followed=lost, marks=marks)
 
 
 _READERS = (

@@ -20,6 +20,7 @@ other commands:
   amplint rule [ID]         what a rule says and why; without an id, all rules
   amplint loops [PATHS]     every training loop, drawn as it was understood
   amplint config [KEY]      what the configuration takes
+  amplint server            a language server for editors, over stdin and stdout
   amplint clean             remove the cache
   amplint generate-shell-completion SHELL
   amplint check NAME        check a folder that is called like a command
@@ -117,6 +118,9 @@ def _about_output(parser: ArgumentParser) -> None:
     )
     output.add_argument("-o", "--output-file", metavar="FILE", help="where to write instead of stdout")
     output.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: auto)")
+    output.add_argument(
+        "--explain", action="store_true", help="also the page of each rule that speaks, below the findings"
+    )
     output.add_argument("--statistics", action="store_true", help="how often each rule speaks, instead of where")
     output.add_argument("-e", "--exit-zero", action="store_true", help="exit with 0 even if errors are found")
     output.add_argument("-w", "--watch", action="store_true", help="check again whenever a file changes")
@@ -144,6 +148,9 @@ def _about_settings(parser: ArgumentParser) -> None:
     settings.add_argument("--extend-exclude", action="append", metavar="PATTERNS", help="leave these out too")
     settings.add_argument("--force-exclude", action="store_true", help="leave them out even if given by name")
     settings.add_argument("--markdown", action="store_true", help="also read the Python blocks of Markdown files")
+    settings.add_argument(
+        "--since", metavar="REF", help="only files that have changed since this reference of Git, and who imports them"
+    )
     settings.add_argument("--show-files", action="store_true", help="list the files that would be checked, and stop")
     settings.add_argument("--show-settings", action="store_true", help="show what is configured, and stop")
     settings.add_argument("--stdin-filename", metavar="NAME", help="what to call the file that comes from stdin")
@@ -175,7 +182,14 @@ def config_arguments() -> ArgumentParser:
     """What `amplint config` takes."""
     parser = _Arguments(prog="amplint config", description="What [tool.amplint] takes.", allow_abbrev=False)
     parser.add_argument("key", nargs="?", metavar="KEY", help="the key; without it, all keys are told")
+    parser.add_argument("--schema", action="store_true", help="all of it as JSON Schema, for editors")
     return parser
+
+
+def server_arguments() -> ArgumentParser:
+    """What `amplint server` takes."""
+    about = "A language server for editors, over stdin and stdout."
+    return _Arguments(prog="amplint server", description=about, allow_abbrev=False)
 
 
 def completion_arguments() -> ArgumentParser:

@@ -12,13 +12,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amplint import __version__
 from amplint.arguments import Output, Refused, names
-from amplint.console import number, release, say, write
+from amplint.console import say, write
+from amplint.outcome import INTERRUPTED
 from amplint.report import FORMATS, WITH_FIXES, Report
 from amplint.settings import Fixing, Overrides, Settings, load, shown_settings
 
 if TYPE_CHECKING:
-    from amplint.run import Analysis, Outcome
+    from amplint.outcome import Outcome
+    from amplint.run import Analysis
 
 CANNOT = 2
 
@@ -26,7 +29,7 @@ CANNOT = 2
 def checked(asked: Namespace, analysis: Analysis | None) -> int:
     """The exit code of a check."""
     if asked.version:
-        return write(f"amplint {release()}\n", None)
+        return write(f"amplint {__version__}\n", None)
     _refuse_contradictions(asked)
     settings = load(_overrides(asked), asked.config, asked.isolated)
     if asked.show_settings:
@@ -44,13 +47,22 @@ def checked(asked: Namespace, analysis: Analysis | None) -> int:
     def files() -> list[str]:
         return [file.path for file in found_files(asked.paths or ["."], settings).files]
 
-    watch(files, lambda: _once(asked, settings, outputs, analysis), wait)
+    def again() -> None:
+        if _once(asked, settings, outputs, analysis) == INTERRUPTED:
+            raise KeyboardInterrupt
+
+    watch(files, again, wait)
     return 0
 
 
 def _once(asked: Namespace, settings: Settings, outputs: Sequence[Output], analysis: Analysis | None) -> int:
     started = time.perf_counter()
-    outcome = _against_run(asked, _outcome(asked, settings, analysis))
+    outcome = _outcome(asked, settings, analysis)
+    if outcome.interrupted:
+        say("interrupted: not all files were checked")
+        if asked.write_baseline or asked.add_ignores:  # not of a part of what was asked
+            return INTERRUPTED
+    outcome = _against_run(asked, outcome)
     if asked.write_baseline:
         _write_baseline(asked, settings, outcome)
         outcome = replace(outcome, findings=())
@@ -114,7 +126,7 @@ def _refuse_contradictions(asked: Namespace) -> None:
     for pair in (("--config", "--isolated"), ("--baseline", "--no-baseline"), *combinations([*mending, *writing], 2)):
         if all(_given(asked, option) for option in pair):
             raise Refused(f"{pair[0]} and {pair[1]} exclude each other")
-    for option in ("--add-ignores", "--watch"):
+    for option in ("--add-ignores", "--watch", "--since"):
         if _given(asked, option) and _from_stdin(asked):
             raise Refused(f"{option} needs files, not stdin")
 
@@ -134,6 +146,7 @@ def _overrides(asked: Namespace) -> Overrides:
         asked.strict,
         unsafe_fixes=asked.unsafe_fixes,
         markdown=asked.markdown,
+        since=asked.since,
     )
 
 
@@ -200,17 +213,24 @@ def _told(asked: Namespace, output: Output, settings: Settings, outcome: Outcome
     told = (
         statistics(outcome.findings)
         if asked.statistics and for_people
-        else render(output.format, _report(outcome, settings, colour))
+        else render(output.format, _report(outcome, settings, colour, output))
     )
+    if for_people and asked.explain:
+        from amplint.report.explained import pages
+
+        told += pages(outcome.findings)
     if not for_people or asked.quiet:
         return told
-    if not outcome.findings and (outcome.crashes or outcome.missing or not outcome.files):
+    if not outcome.findings and (outcome.interrupted or outcome.crashes or outcome.missing or not outcome.files):
         return told  # nothing was found, but that is no praise
     return told + summary(outcome.findings, outcome.mended, settings.unsafe_fixes) + "\n"
 
 
-def _report(outcome: Outcome, settings: Settings, colour: bool) -> Report:
-    return Report(outcome.findings, outcome.texts, colour, settings.strict, number(), settings.unsafe_fixes)
+def _report(outcome: Outcome, settings: Settings, colour: bool, output: Output) -> Report:
+    from shutil import get_terminal_size
+
+    width = get_terminal_size().columns if output.file is None and sys.stdout.isatty() else 0
+    return Report(outcome.findings, outcome.texts, colour, settings.strict, __version__, settings.unsafe_fixes, width)
 
 
 def _say_the_rest(asked: Namespace, outcome: Outcome, seconds: float) -> None:
@@ -221,7 +241,7 @@ def _say_the_rest(asked: Namespace, outcome: Outcome, seconds: float) -> None:
         say(f"{path}: not written: {why}")
     for filename, crash in outcome.crashes:
         say(f"{filename}: a fault of amplint's own, this file was not checked. Please report it with these lines:")
-        sys.stderr.write(f"    amplint {release()}, Python {sys.version.split()[0]}, {sys.platform}\n")
+        sys.stderr.write(f"    amplint {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n")
         sys.stderr.write("".join(f"    {line}\n" for line in crash.splitlines()))
     if not outcome.files and not outcome.missing and not asked.quiet:
         say("no Python files found")

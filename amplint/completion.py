@@ -18,9 +18,16 @@ from amplint.arguments import (
     loops_arguments,
     option_arguments,
     rule_arguments,
+    server_arguments,
 )
 
-_COMMANDS = {"check": check_arguments, "rule": rule_arguments, "loops": loops_arguments, "config": config_arguments}
+_COMMANDS = {
+    "check": check_arguments,
+    "rule": rule_arguments,
+    "loops": loops_arguments,
+    "config": config_arguments,
+    "server": server_arguments,
+}
 _FILES = frozenset({"FILE", "PATHS", "FORMAT[:FILE]"})
 
 

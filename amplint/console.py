@@ -30,18 +30,3 @@ def say(line: str, code: int = 0) -> int:
     """Say a line on stderr, and give back the code."""
     sys.stderr.write(f"amplint: {line}\n")  # stderr escapes what its encoding lacks
     return code
-
-
-def release() -> str:
-    """The version of amplint, as people are told it."""
-    return number() or "(not installed)"
-
-
-def number() -> str:
-    """The version of amplint, empty where it is run from a checkout that is not installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("amplint")
-    except PackageNotFoundError:
-        return ""

@@ -8,7 +8,8 @@ from functools import partial
 
 from amplint.dialects.taught import taught, words_of
 from amplint.findings import TrainingLoop
-from amplint.run import Candidate, found_files, prefilter, told_fault
+from amplint.outcome import Candidate
+from amplint.run import found_files, prefilter, told_fault
 from amplint.settings import Settings
 from amplint.source.prefilter import holds_training_words
 from amplint.source.reading import Unparsable, Unreadable
@@ -30,16 +31,17 @@ class LoopOutcome:
 def loops(paths: Sequence[str], settings: Settings, jobs: int | None = None) -> LoopOutcome:
     """The training loops of files and folders, as they were understood, by place."""
     found = found_files(paths, settings)
-    work = partial(_loops_of_file, settings=settings)
-    results = list(spread(work, prefilter(found, words_of(settings.dialects)), _lost_loops, jobs))
+    work = partial(loops_of_file, settings=settings)
+    results = [result for _, result in spread(work, prefilter(found, words_of(settings.dialects)), _lost_loops, jobs)]
     return LoopOutcome(
         tuple(sorted((loop for result in results for loop in result.loops), key=lambda loop: loop.order)),
-        tuple(line for result in results for line in result.lost),
+        tuple(sorted(line for result in results for line in result.lost)),
         found.missing,
     )
 
 
-def _loops_of_file(candidate: Candidate, settings: Settings) -> LoopOutcome:
+def loops_of_file(candidate: Candidate, settings: Settings) -> LoopOutcome:
+    """The training loops of one file, or why it could not be read."""
     from amplint.analysis import loops_of
 
     if candidate.unreadable or not holds_training_words(candidate.data, words_of(settings.dialects)):

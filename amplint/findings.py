@@ -119,7 +119,8 @@ def in_own_names(text: str, names: Iterable[tuple[str, str]]) -> str:
 class TrainingLoop:
     """A training loop as it was understood. Each part in words: `none` if there is none, `unknown` if not followed.
 
-    `not_followed`: places, and why what happens there is not known.
+    `not_followed`: places, and why what happens there is not known. `marks`: the backward and the steps, each with what
+    may stand beside it.
     """
 
     filename: str
@@ -134,6 +135,7 @@ class TrainingLoop:
     scheduler: str
     drawn: str = ""
     not_followed: tuple[tuple[Place, str], ...] = ()
+    marks: tuple[tuple[Place, str], ...] = ()
 
     @property
     def order(self) -> tuple[str, int, int, int]:

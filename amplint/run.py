@@ -17,96 +17,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from amplint.dialects.taught import taught, words_of
 from amplint.findings import Finding, Place, Severity
+from amplint.outcome import Candidate, Checked, Outcome
 from amplint.settings import Fixing, Settings
 from amplint.source.asked import instead
 from amplint.source.discover import SUFFIXES, Discovery, SourceFile, discover
 from amplint.source.globs import matcher
 from amplint.source.imported import families
-from amplint.source.languages import MARKDOWN, is_markdown, is_notebook, script_of
+from amplint.source.languages import MARKDOWN, is_markdown, is_notebook, no_notebook
 from amplint.source.prefilter import holds_comment, holds_training_words
 from amplint.source.reading import LIMIT, LIMIT_WITH_OUTPUTS, Unparsable, Unreadable, read
 from amplint.source.script import Script
 from amplint.workers import spread
 
 Analysis = Callable[[str, str], list[Finding]]
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A file that may matter: its path as it is shown, and its bytes, or why there are none.
-
-    `given`: its bytes come from elsewhere than the disk, and go back there. `block`: the part of it that is meant, of
-    which `data` are the bytes; what is found there is told and not mended.
-    """
-
-    filename: str
-    data: bytes = b""
-    unreadable: Unreadable | None = None
-    given: bool = False
-    block: Script | None = None
-
-    @property
-    def script(self) -> Script:
-        """The Python of it. Raises Unreadable."""
-        if self.unreadable:
-            raise self.unreadable
-        return self.block or script_of(self.data, self.filename)
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What became of one file. `texts` (by cell) are there if there are findings to show, `crash` if it failed.
-
-    `mended` are the findings that are no more, `data` the bytes of the file then, `patch` the difference; `unwritten`
-    says why the file is not changed although it should be.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    texts: Mapping[int | None, str] = field(default_factory=dict)
-    crash: str | None = None
-    analysed: bool = False
-    mended: tuple[Finding, ...] = ()
-    data: bytes | None = None
-    patch: str = ""
-    unwritten: str | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a run: findings in order, the texts they stand in, what could not be done, and counts.
-
-    `texts` are by file and cell, the cell None where there are none. `mended` are findings that are no more; `patch` is
-    the difference, `data` what the one file of stdin has become; `unwritten` are files that could not be changed.
-    """
-
-    findings: tuple[Finding, ...]
-    texts: dict[tuple[str, int | None], str]
-    crashes: tuple[tuple[str, str], ...] = ()
-    missing: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    relevant: int = 0
-    analysed: int = 0
-    mended: tuple[Finding, ...] = ()
-    patch: str = ""
-    data: bytes | None = None
-    unwritten: tuple[tuple[str, str], ...] = ()
-
-    def exit_code(self, strict: bool = False, exit_zero: bool = False) -> int:
-        """3: our fault; 2: a path does not exist, or a file cannot be written; 1: findings that count; 0: none."""
-        if self.crashes:
-            return 3
-        if self.missing or self.unwritten:
-            return 2
-        counting = [finding for finding in self.findings if not finding.refuted]
-        failing = any(strict or finding.severity is Severity.ERROR for finding in counting)
-        return int(failing and not exit_zero)
+Progress = Callable[[int, int, str], None]
+"""Told how many files are done, of how many, and which one has been waited for longest; empty for none."""
 
 
 def check(
@@ -125,7 +56,7 @@ def check(
 def check_text(data: bytes, filename: str, settings: Settings, analysis: Analysis | None = None) -> Outcome:
     """The outcome for the content of one file, as an editor hands it over."""
     words = words_of(settings.dialects)
-    candidates = [Candidate(filename, data, given=True)] if _wanted_by_name(data, words) else []
+    candidates = [Candidate(filename, data, given=True)] if _wanted_by_name(data, filename, words) else []
     if is_markdown(filename):
         candidates = _blocks(filename, data)
     return _checked(candidates, settings, 1, analysis, _silent, Discovery((SourceFile(filename, named=True),)))
@@ -134,7 +65,12 @@ def check_text(data: bytes, filename: str, settings: Settings, analysis: Analysi
 def found_files(paths: Sequence[str], settings: Settings) -> Discovery:
     """The files that are meant by the paths."""
     suffixes = (*SUFFIXES, *MARKDOWN) if settings.markdown else SUFFIXES
-    return discover(paths, matcher(settings.exclude), str(settings.root), settings.force_exclude, suffixes)
+    found = discover(paths, matcher(settings.exclude), str(settings.root), settings.force_exclude, suffixes)
+    if settings.since is None:
+        return found
+    from amplint.since import touched
+
+    return replace(found, files=touched(found.files, settings.since))
 
 
 def prefilter(found: Discovery, words: frozenset[str] = frozenset()) -> list[Candidate]:
@@ -142,14 +78,15 @@ def prefilter(found: Discovery, words: frozenset[str] = frozenset()) -> list[Can
 
     `words`: what says so besides those that every dialect has.
     """
-    wanted, wanted_by_name = partial(_wanted, words=words), partial(_wanted_by_name, words=words)
+    wanted = partial(_wanted, words=words)
     candidates = [
         Candidate(folder, unreadable=Unreadable(f"the folder cannot be read: {why}")) for folder, why in found.closed
     ]
     for file in found.files:
         try:
             limit = LIMIT_WITH_OUTPUTS if is_notebook(file.path) else LIMIT
-            data = read(file.path, wanted_by_name if file.named else wanted, limit)
+            by_name = partial(_wanted_by_name, filename=file.path, words=words)
+            data = read(file.path, by_name if file.named else wanted, limit)
         except Unreadable as problem:
             candidates.append(Candidate(file.path, unreadable=problem))
         else:
@@ -179,13 +116,19 @@ def _checked(
     groups = families(others) if changing else [[at] for at in range(len(candidates))]
     work = partial(_one_after_the_other, settings=settings, analysis=analysis, others=others)
     done: dict[int, Checked] = {}
-    for group, found_there in zip(groups, spread(work, _of(candidates, groups), _lost, jobs), strict=True):
-        done.update(zip(group, found_there, strict=True))
-        progress(len(done), len(candidates))
-    results = [done[at] for at in range(len(candidates))]
-    named = list(zip((candidate.filename for candidate in candidates), results, strict=True))
+    interrupted = False
+    try:
+        progress(0, len(candidates), _oldest(candidates, done))
+        for at, found_there in spread(work, _of(candidates, groups), _lost, jobs):
+            done.update(zip(groups[at], found_there, strict=True))
+            progress(len(done), len(candidates), _oldest(candidates, done))
+    except KeyboardInterrupt:  # what is finished is told
+        interrupted = True
+    results = [done[at] for at in sorted(done)]
+    told = [settings.severities.of(one) for result in results for one in result.findings]
+    named = list(zip((candidates[at].filename for at in sorted(done)), results, strict=True))
     return Outcome(
-        findings=tuple(sorted((one for result in results for one in result.findings), key=lambda one: one.order)),
+        findings=tuple(sorted(told, key=lambda one: one.order)),
         texts={(filename, cell): text for filename, result in named for cell, text in result.texts.items()},
         crashes=tuple((filename, result.crash) for filename, result in named if result.crash),
         missing=found.missing,
@@ -196,7 +139,13 @@ def _checked(
         patch="".join(result.patch for result in results),
         data=next((result.data for result in results if result.data is not None), None),
         unwritten=tuple((filename, result.unwritten) for filename, result in named if result.unwritten),
+        interrupted=interrupted,
     )
+
+
+def _oldest(candidates: Sequence[Candidate], done: Mapping[int, Checked]) -> str:
+    """The first file that is not done, which is that of which the analysis began first."""
+    return next((one.filename for at, one in enumerate(candidates) if at not in done), "")
 
 
 def _of(candidates: Sequence[Candidate], groups: Sequence[Sequence[int]]) -> list[tuple[Candidate, ...]]:
@@ -276,7 +225,7 @@ def _mended(
     try:
         dialects = taught(settings.dialects)
         beneath = partial(all_findings_of, versions=settings.versions_of(candidate.filename), taught=dialects)
-        analyse = _chosen(analysis, settings)
+        analyse = chosen(analysis, settings)
         follow = partial(loops_of, taught=dialects, once=True)
         beside = partial(side_by_side_of, taught=dialects)
         reader = Reader(analyse, follow, beneath, beside, Importers(others, analyse, beneath))
@@ -298,7 +247,7 @@ def _analysed(
     candidate: Candidate, script: Script, settings: Settings, analysis: Analysis | None
 ) -> tuple[list[Finding], bool]:
     """The findings in one file, and whether all of it could be read."""
-    work = _chosen(analysis, settings)
+    work = chosen(analysis, settings)
     if analysis is None and settings.cache_dir is not None and not candidate.given and candidate.block is None:
         from amplint.cache import kept
 
@@ -322,7 +271,8 @@ def _unseen(candidate: Candidate, place: Place, code: str, why: str) -> Finding:
     return Finding(candidate.filename, place, code, Severity.ERROR, why, "nothing in it was checked")
 
 
-def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
+def chosen(analysis: Analysis | None, settings: Settings, remembers: bool = False) -> Analysis:
+    """The analysis that was handed over, else the one that amplint brings; `remembers`: it finds nothing twice."""
     if analysis is not None:
         return analysis
 
@@ -332,7 +282,7 @@ def _chosen(analysis: Analysis | None, settings: Settings) -> Analysis:
         versions = settings.versions_of(filename)
         return findings_of(text, filename, versions, noisy=True, taught=taught(settings.dialects))
 
-    if settings.fixing is Fixing.NONE:
+    if settings.fixing is Fixing.NONE and not remembers:
         return analyse
     from amplint.remembered import remembered
 
@@ -354,14 +304,17 @@ def _suppressed(findings: list[Finding], text: str, filename: str, speaking: fro
     from amplint.source.comments import comments_of, without_ignored
 
     judged = speaking & found_by_reading()
-    return without_ignored(findings, comments_of(text), filename, known_rules(), judged)
+    families = {name: rule.family for name, rule in known_rules().items()}
+    return without_ignored(findings, comments_of(text), filename, families, judged)
 
 
 def _wanted(data: bytes, words: frozenset[str] = frozenset()) -> bool:
     return holds_training_words(data, words) or holds_comment(data)
 
 
-def _wanted_by_name(data: bytes, words: frozenset[str] = frozenset()) -> bool:
+def _wanted_by_name(data: bytes, filename: str, words: frozenset[str] = frozenset()) -> bool:
+    if is_notebook(filename) and no_notebook(data):
+        return True
     return _wanted(data, words) or b"\0" in data  # UTF-16, for one, hides every word
 
 
@@ -373,7 +326,7 @@ def text_of(filename: str) -> str:
         return ""
 
 
-def _silent(done: int, total: int) -> None:
+def _silent(done: int, total: int, oldest: str) -> None:
     """Nobody waits."""
 
 

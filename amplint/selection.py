@@ -8,11 +8,12 @@ command line after the configuration. `select` on the command line replaces the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING
 
+from amplint.findings import Finding, Severity
 from amplint.source.globs import covers
 
 if TYPE_CHECKING:
@@ -41,6 +42,22 @@ class Selection:
         """The ids of the rules that speak in a file; its path is relative to the configuration, with `/`."""
         silent = tuple(request for pattern, requests in self.per_file if covers(pattern, path) for request in requests)
         return _chosen(self.requests) - _named(silent)
+
+
+@dataclass(frozen=True)
+class Severities:
+    """How severe the findings of some rules are, whatever the rule says; an id goes before a family."""
+
+    chosen: tuple[tuple[str, str], ...] = ()
+
+    def of(self, finding: Finding) -> Finding:
+        """A finding as severe as it is told."""
+        chosen = dict(self.chosen)
+        if not chosen:
+            return finding
+        rule = known_rules().get(finding.code)
+        told = chosen.get(finding.code) or chosen.get(rule.family if rule is not None else "")
+        return replace(finding, severity=Severity(told)) if told else finding
 
 
 def requests(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from amplint.keys import KEYS, meant
-from amplint.selection import ALL, Request, Selection, misnamed, requests
+from amplint.selection import ALL, Request, Selection, Severities, misnamed, requests
 
 
 class SettingsError(Exception):
@@ -36,11 +36,13 @@ class Settings:
     the configuration, None if there is none. `baseline` and `cache_dir` are paths, `output_format` a format's name.
 
     `fixing`: what is done about fixes; `unsafe_fixes`: those that guess what was meant too; `fixable`: of which
-    rules. `declared`: the bounds that folders declare, as far as they were asked for.
+    rules. `since`: a reference of Git; what has not changed since is left out. `declared`: the bounds that folders
+    declare, as far as they were asked for.
     """
 
     root: Path
     selection: Selection = Selection()
+    severities: Severities = field(default_factory=Severities)
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     markdown: bool = False
@@ -53,6 +55,7 @@ class Settings:
     dialects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fixing: Fixing = Fixing.NONE
     unsafe_fixes: bool = False
+    since: str | None = None
     fixable: Selection = Selection((Request(ALL, True),))
     declared: dict[Path, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -83,6 +86,7 @@ class Overrides:
     strict: bool = False
     unsafe_fixes: bool | None = None
     markdown: bool = False
+    since: str | None = None
 
 
 def load(said: Overrides, config: Path | None = None, isolated: bool = False) -> Settings:
@@ -104,6 +108,7 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
     return Settings(
         root=root,
         selection=Selection(asked, per_file),
+        severities=Severities(tuple(table.get("severity", {}).items())),
         exclude=(*excluded, *table.get("extend-exclude", ()), *said.extend_exclude),
         force_exclude=said.force_exclude or table.get("force-exclude", False),
         markdown=said.markdown or table.get("markdown", False),
@@ -114,6 +119,7 @@ def load(said: Overrides, config: Path | None = None, isolated: bool = False) ->
         file=file,
         versions=table.get("versions", {}),
         dialects=table.get("dialects", {}),
+        since=said.since,
         unsafe_fixes=table.get("unsafe-fixes", False) if said.unsafe_fixes is None else said.unsafe_fixes,
         fixable=Selection(requests(table.get("fixable", [ALL]), (), table.get("unfixable", ()))),
     )
@@ -194,6 +200,7 @@ def shown_settings(settings: Settings) -> str:
         f"strict: {str(settings.strict).lower()}",
         f"output-format: {settings.output_format or 'full'}",
         f"baseline: {settings.baseline or 'none'}",
+        *(f"severity: {name}: {severity}" for name, severity in settings.severities.chosen),
         *(f"versions.{name}: {bounds}" for name, bounds in settings.versions_of("").items()),
         *(
             f"per-file-ignores: {pattern}: {', '.join(request.selector for request in silent)}"

@@ -1,4 +1,4 @@
-"""One function over many items, in this process or in several, with the same results in the same order.
+"""One function over many items, in this process or in several, with the same results in whichever order they are done.
 
 A pool costs about half a second before its first result (each process imports LibCST), so it has to be worth it.
 """
@@ -6,7 +6,7 @@ A pool costs about half a second before its first result (each process imports L
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -22,47 +22,52 @@ UNDER_WAY = 16  # items that are tried alone after a process was lost, before th
 
 def spread(
     work: Callable[[Item], Result], items: Sequence[Item], lost: Callable[[Item], Result], jobs: int | None = None
-) -> Iterator[Result]:
-    """The result for each item, in order. `lost` tells what becomes of an item that takes its process down with it.
+) -> Iterator[tuple[int, Result]]:
+    """The result for each item, with its number, as they are done. `lost` tells what becomes of an item that takes its
+    process down with it.
 
     `jobs` is the most processes to use; None is one for each usable core.
     """
     processes = min(jobs or _cores(), len(items) // PER_PROCESS)
     if processes < 2 or len(items) < WORTH_A_POOL:
-        return map(work, items)
+        return enumerate(map(work, items))
     return _pooled(work, items, lost, processes)
 
 
 def _pooled(
     work: Callable[[Item], Result], items: Sequence[Item], lost: Callable[[Item], Result], processes: int
-) -> Iterator[Result]:
+) -> Iterator[tuple[int, Result]]:
     from concurrent.futures.process import BrokenProcessPool
 
-    done = 0
-    while done < len(items):
+    left = dict(enumerate(items))
+    while left:
         try:
-            for result in _in_processes(work, items[done:], processes):
-                yield result
-                done += 1
+            for at, result in _in_processes(work, dict(left), processes):
+                del left[at]
+                yield at, result
         except BrokenProcessPool:  # some item killed its process: those that were under way get one each
-            for item in items[done : done + UNDER_WAY]:
+            for at in list(left)[:UNDER_WAY]:
+                item = left.pop(at)
                 try:
-                    yield from _in_processes(work, [item], 1)
+                    yield from _in_processes(work, {at: item}, 1)
                 except BrokenProcessPool:
-                    yield lost(item)
-                done += 1
+                    yield at, lost(item)
 
 
-def _in_processes(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> Iterator[Result]:
-    from concurrent.futures import ProcessPoolExecutor
+def _in_processes(
+    work: Callable[[Item], Result], items: Mapping[int, Item], processes: int
+) -> Iterator[tuple[int, Result]]:
+    from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import active_children, get_all_start_methods, get_context
 
     # Not "fork": a process that holds threads (an editor's, a test runner's) must not be forked.
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    pool = ProcessPoolExecutor(processes, mp_context=get_context(method), initializer=_depend_on_the_parent)
+    pool = ProcessPoolExecutor(processes, mp_context=get_context(method), initializer=depend_on_the_parent)
     others = active_children()
     try:
-        yield from pool.map(work, items, chunksize=max(1, min(8, len(items) // (4 * processes))))
+        numbers = {pool.submit(work, item): at for at, item in items.items()}
+        for future in as_completed(numbers):
+            yield numbers[future], future.result()
     except KeyboardInterrupt:  # what is under way may take minutes, and nobody waits for it any more
         for process in active_children():
             if process not in others:
@@ -72,13 +77,15 @@ def _in_processes(work: Callable[[Item], Result], items: Sequence[Item], process
         pool.shutdown(cancel_futures=True)
 
 
-def _depend_on_the_parent() -> None:
-    """Leaves interrupts to the parent, and ends with it: one that is killed can tell nobody, and a process of the pool
-    holds the other end of the queue that it waits at (CPython 3.10 to 3.13), so that it would wait for ever."""
+def depend_on_the_parent() -> None:
+    """Leaves interrupts and warnings to the parent, and ends with it: one that is killed can tell nobody, and a process
+    of the pool holds the other end of the queue that it waits at (CPython 3.10 to 3.13): it would wait for ever."""
     import signal
+    import warnings
     from multiprocessing import parent_process
     from threading import Thread
 
+    warnings.simplefilter("ignore")  # what Python thinks of the user's code is not for us to say
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

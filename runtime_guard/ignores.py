@@ -10,10 +10,12 @@ import linecache
 import re
 import tokenize
 
+from amplint.catalogue import RULES
 from amplint.protocol.events import Site
 
 _SPOKEN = re.compile(
-    r"(?:^|(?<=\s))#\s*amplint:\s*(?P<verb>ignore-file|ignore)\s*(?:\[(?P<rules>[^\]]*)\](?:\s|$)|(?=$|--|#))"
+    r"(?:(?:^|(?<=\s))#|;)\s*amplint:\s*(?P<verb>ignore-file|ignore)\s*"
+    r"(?:\[(?P<rules>[^\]]*)\](?=\s|$|;)|(?=$|--|#|;))"
 )
 
 
@@ -24,10 +26,12 @@ class Ignores:
         self._files: dict[str, list[tuple[range | None, frozenset[str] | None]]] = {}
 
     def silence(self, rule: str, sites: tuple[Site, ...]) -> bool:
-        """Whether a comment at one of the sites, or for its whole file, names the rule or all rules."""
+        """Whether a comment at one of the sites, or for its whole file, names the rule, its family or all rules."""
+        known = RULES.get(rule)
+        names = {rule, known.family} if known is not None else {rule}
         for site in sites:
             for rows, rules in self._of(site.path):
-                if (rows is None or site.row in rows) and (rules is None or rule in rules):
+                if (rows is None or site.row in rows) and (rules is None or not names.isdisjoint(rules)):
                     return True
         return False
 

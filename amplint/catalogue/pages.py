@@ -16,6 +16,7 @@ from amplint.catalogue.table import summary
 
 _MARK = re.compile(r" *# (?:expect|missed): [^\n]*")
 _FENCE = re.compile(r"^(?P<margin> *)```(?P<head>[^\n]*)\n(?P<body>.*?)^(?P=margin)```$", re.M | re.S)
+_WORD = re.compile(r"\{\w+\}")
 _TIERS = {Tier.ERROR: "error", Tier.WARNING: "warning", Tier.OPT_IN: "opt-in"}
 
 
@@ -55,12 +56,17 @@ def as_json(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "family": rule.family,
         "tier": _tier(rule),
-        "message": rule.message,
-        "advice": rule.advice,
+        "message": unfilled(rule.message),
+        "advice": unfilled(rule.advice),
         "fix": rule.remedy.safety.value if rule.remedy else None,
         "summary": summary(rule.page),
         "page": rule.page.strip(),
     }
+
+
+def unfilled(template: str) -> str:
+    """What is said in every case: a message with a gap where the program's own words would stand."""
+    return _WORD.sub("\N{HORIZONTAL ELLIPSIS}", template)
 
 
 def _fix(rule: Rule) -> str:

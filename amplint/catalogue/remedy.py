@@ -14,7 +14,7 @@ from amplint.protocol.events import Kind
 
 
 class Safety(str, Enum):
-    """What a fix takes for granted. The texts below say it to users: the command line, the README and the pages."""
+    """What a fix takes for granted. The texts below say it to users: the command line, the site and the pages."""
 
     SAFE = "safe"
     """The source says already what the program does afterwards, as a threshold or a scaler that is there to be used. No

@@ -1,4 +1,4 @@
-"""The catalogue as markdown tables, one for each family, for the README."""
+"""The catalogue as markdown tables, one for each family, for the documentation."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;@#)]*)")
 _BOUND = re.compile(r"(===|==|~=|>=|<=|!=|>|<|\^|~|)\s*v?(\d+(?:\.\d+)*)")
+_WHOLE = re.compile(r"(?:===|==|~=|>=|<=|!=|>|<|\^|~|)\s*v?\d+(?:\.(?:\d+|\*))*[a-z\d.+-]*|^\s*\*\s*$")
 _LOWER = frozenset({"", "===", "==", "~=", ">=", ">", "^", "~"})
 _PINNED = frozenset({"", "===", "==", "~=", "^"})
 _UPPER = frozenset({"<", "<="})
@@ -15,6 +16,11 @@ _UPPER = frozenset({"<", "<="})
 
 LIBRARIES = frozenset({"torch", "transformers", "accelerate", "lightning", "pytorch-lightning", "deepspeed", "keras"})
 """Libraries of which the version may matter to a rule."""
+
+
+def is_bounds(text: str) -> bool:
+    """Whether a text is bounds of a version and nothing else; empty for any version."""
+    return not _WHOLE.sub("", text).strip(" ,|")
 
 
 def allows(versions: Mapping[str, str], since: tuple[str, str] | None) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
+from amplint.flow.loop_marks import marks
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.ledger import Grads
 from amplint.protocol.state import State
@@ -59,6 +60,7 @@ class Understood:
     scheduler: str = UNKNOWN
     drawn: str = ""
     not_followed: tuple[tuple[Site, str], ...] = ()
+    marks: tuple[tuple[Site, str], ...] = ()
 
 
 LOOP_PARTS = ("function", "window", "divisor", "scaler", "clip", "step", "zero_grad", "scheduler")
@@ -180,6 +182,7 @@ def _of(
         cadence["scheduler"],
         _drawn(window),
         lost,
+        marks(window.events, site.path, _length(window)),
     )
 
 

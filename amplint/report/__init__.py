@@ -16,6 +16,7 @@ FORMATS = {
     "jsonl": "amplint.report.json_lines",
     "sarif": "amplint.report.sarif",
     "github": "amplint.report.github",
+    "github-summary": "amplint.report.github_summary",
     "gitlab": "amplint.report.gitlab",
     "junit": "amplint.report.junit",
 }
@@ -28,7 +29,7 @@ class Report:
     """What there is to tell: findings in order, and the texts they stand in, by file and cell (None: no cells).
 
     `colour`: colours may be used. `strict`: warnings fail too. `version` is amplint's own, empty if it is not known.
-    `unsafe`: unsafe fixes would be made too.
+    `unsafe`: unsafe fixes would be made too. `width`: columns of the terminal that is told; 0 where it is none.
     """
 
     findings: tuple[Finding, ...]
@@ -37,6 +38,7 @@ class Report:
     strict: bool = False
     version: str = ""
     unsafe: bool = False
+    width: int = 0
 
 
 def render(name: str, report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from amplint.findings import Finding, Place
@@ -11,21 +12,28 @@ from amplint.report.paint import paint, severity
 from amplint.report.snippet import Mark, lines_of, shown_rows, snippet
 from amplint.report.summary import applicable
 
+DEEPEST, BELOW = 16, 4  # columns that a further line begins at: as deep as its text does, or else this
+NARROWEST = 30  # columns for a text; where there are fewer, the terminal may part it as it likes
 NEAR = 30  # rows between a finding and an earlier event that still stand in one snippet
 
 
 def render(report: Report) -> str:
     """A paragraph for each finding, each followed by an empty line."""
     lines = {source: lines_of(text) for source, text in report.texts.items()}
-    paragraphs = (_paragraph(finding, lines, report) for finding in report.findings)
-    return "".join("\n".join(paragraph) + "\n\n" for paragraph in paragraphs)
+    told, explained = "", set[str]()
+    for finding in report.findings:
+        paragraph = _paragraph(finding, lines, report, finding.code not in explained)
+        explained.add(finding.code)
+        told += "\n".join(paragraph) + "\n\n"
+    return told
 
 
 Source = tuple[str, int | None]
 """A file, and the cell of a notebook."""
 
 
-def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], report: Report) -> list[str]:
+def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], report: Report, first: bool) -> list[str]:
+    """The lines about a finding; `first`: nothing was told of its rule yet."""
     colour = report.colour
     kind = severity(finding.severity, f"{finding.severity.value}[{finding.code}]", colour)
     here = (finding.filename, finding.place.cell)
@@ -36,7 +44,7 @@ def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], report: 
     margin = " " * gutter
     bar = paint(f"{margin} |", "gutter", colour)
     told = [
-        f"{kind}{_fixable(finding, report)}: {paint(finding.message, 'strong', colour)}",
+        *_wrapped(f"{kind}{_fixable(finding, report)}: ", finding.message, "strong", report),
         f"{paint(f'{margin}-->', 'gutter', colour)} {position(finding)}",
     ]
     for source, marks, head in parts:
@@ -45,11 +53,35 @@ def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], report: 
         told += [f"{paint(f'{margin}:::', 'gutter', colour)} {said}"] if said else []
         told += [bar, *body] if body else []
     if finding.advice:
-        told += [bar, f"{paint(f'{margin} =', 'gutter', colour)} {paint('help', 'help', colour)}: {finding.advice}"]
+        head = f"{paint(f'{margin} =', 'gutter', colour)} {paint('help', 'help', colour)}: "
+        told += [bar, *_wrapped(head, finding.advice, "", report)]
     if finding.live:
         said = f"{paint('run', 'help', colour)}: {finding.live.status}: {finding.live.what}"
         told += [f"{paint(f'{margin} =', 'gutter', colour)} {said}"]
+    if first:
+        page = f"{paint('page', 'help', colour)}: amplint rule {finding.code}"
+        told += [f"{paint(f'{margin} =', 'gutter', colour)} {page}"]
     return told
+
+
+_PAINT = re.compile(r"\x1b\[[\d;]*m")
+
+
+def _wrapped(head: str, text: str, role: str, report: Report) -> list[str]:
+    """A text behind its head, on as many lines as the terminal needs, parted between words."""
+    start = len(_PAINT.sub("", head))
+    room = report.width - start
+    if report.width and room >= NARROWEST:
+        import textwrap
+
+        below = start if start <= DEEPEST else BELOW
+        whole = textwrap.TextWrapper(report.width, " " * start, " " * below, break_long_words=False)
+        whole.break_on_hyphens = False
+        rows = [row.strip() for row in whole.wrap(text)]
+    else:
+        below, rows = 0, [text]
+    painted = [paint(row, role, report.colour) if role else row for row in rows]
+    return [f"{head}{painted[0]}", *(f"{' ' * below}{row}" for row in painted[1:])]
 
 
 def _fixable(finding: Finding, report: Report) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from amplint.catalogue.pages import page
+from amplint.catalogue.pages import page, unfilled
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.table import summary
 from amplint.findings import Finding, Fix, Place, Severity
@@ -53,7 +53,7 @@ def _rule(rule: Rule) -> Json:
     return {
         "id": rule.id,
         "shortDescription": {"text": summary(rule.page)},
-        "fullDescription": {"text": rule.message},
+        "fullDescription": {"text": unfilled(rule.message)},
         "help": {"text": page(rule, "text"), "markdown": page(rule, "markdown")},
         "defaultConfiguration": {"level": "error" if rule.tier is Tier.ERROR else "warning"},
         "properties": {"tags": [rule.family], "precision": "very-high" if rule.tier is Tier.ERROR else "high"},
@@ -122,4 +122,4 @@ def _artifact(filename: str) -> Json:
     """A file by its address: relative to the working directory where it lies below that."""
     if os.path.isabs(filename):
         return {"uri": Path(filename).as_uri()}
-    return {"uri": quote(filename.replace(os.sep, "/")), "uriBaseId": ROOT}
+    return {"uri": quote(os.fsencode(filename.replace(os.sep, "/"))), "uriBaseId": ROOT}

@@ -2,17 +2,18 @@
 
     loss.backward()  # amplint: ignore[missing-loss-division]    this line, or the statement it begins or ends
     loss.backward()  # amplint: ignore                           every rule
+    loss.backward()  # amplint: ignore[accumulation]             every rule of a family
     # amplint: ignore-file[missing-loss-division]                the whole file; ignore-file alone hides all rules
 
-A reason may follow after ` -- `. A statement here is what Python's tokenizer calls a logical line: the header of a
-`with` is one, its body another. Findings are judged before any rule is selected, so that an ignore counts as used
-whichever rules a run asks for.
+A reason may follow after ` -- `, and what is for other tools stand before or after a `;`. A statement here is what
+Python's tokenizer calls a logical line: the header of a `with` is one, its body another. Findings are judged before any
+rule is selected, so that an ignore counts as used whichever rules a run asks for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -20,10 +21,10 @@ from amplint.findings import Finding, Place, Severity
 
 UNUSED, UNKNOWN = "unused-ignore", "unknown-ignore"
 
-_SPOKEN = re.compile(r"(?:^|(?<=\s))#\s*amplint:\s*(?P<text>.*)$")
+_SPOKEN = re.compile(r"(?:(?:^|(?<=\s))#|;)\s*amplint:\s*(?P<text>.*)$")
 _NOQA = re.compile(r"#\s*noqa\s*:(?P<names>[^#]*)", re.IGNORECASE)
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
-_IGNORE = re.compile(r"(?P<verb>ignore-file|ignore)\s*(?:\[(?P<rules>[^\]]*)\](?:\s|$)|(?=$|--|#))")
+_IGNORE = re.compile(r"(?P<verb>ignore-file|ignore)\s*(?:\[(?P<rules>[^\]]*)\](?=\s|$|;)|(?=$|--|#|;))")
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Ignore:
     rows: frozenset[int] | None
     text: str
 
-    def names(self, rule: str) -> bool:
-        """Whether the comment speaks of a rule."""
-        return self.rules is None or any(rule == name for name, _ in self.rules)
+    def names(self, rule: str, family: str | None) -> bool:
+        """Whether the comment speaks of a rule, or of its family."""
+        return self.rules is None or any(name in (rule, family) for name, _ in self.rules)
 
 
 @dataclass(frozen=True)
@@ -124,30 +125,32 @@ def _ignore(place: Place, text: str, column: int, statements: dict[int, range]) 
 
 
 def without_ignored(
-    findings: Collection[Finding], comments: Comments, filename: str, known: Collection[str], judged: Collection[str]
+    findings: Collection[Finding], comments: Comments, filename: str, known: Mapping[str, str], judged: Collection[str]
 ) -> list[Finding]:
     """The findings that no comment hides, and those about comments that hide nothing or name an unknown rule.
 
-    `known` are all rule ids; `judged` are those that would have been found here if they had something to say, so that
-    an ignore of one can be called unused: none of them in a file that could not be parsed.
+    `known` are all rule ids, each with its family; `judged` are those that would have been found here if they had
+    something to say, so that an ignore of one can be called unused: none of them in a file that could not be parsed.
     """
     own = {UNUSED, UNKNOWN}
     named = [ignore for ignore in comments.ignores if ignore.rules is not None]
-    kept, used = _sifted(findings, comments.ignores)
+    kept, used = _sifted(findings, comments.ignores, known)
     about = [
         *_unknown(comments, filename, known),
         *(_idle(comments.ignores, used, filename) if set(judged) - own else ()),
-        *_idle_names(named, used, filename, set(judged) - own),
+        *_idle_names(named, used, filename, set(judged) - own, known),
     ]
     # Only an ignore that names the rule can hide a finding about an ignore; else each would hide its own.
-    visible, used = _sifted(about, named)
-    return [*kept, *visible, *_idle_names(named, used, filename, own & set(judged))]
+    visible, used = _sifted(about, named, known)
+    return [*kept, *visible, *_idle_names(named, used, filename, own & set(judged), {})]
 
 
-Used = set[tuple[Place, str]]  # an ignore, and a rule that it hides
+Used = set[tuple[Place, str]]  # an ignore, and a rule that it hides, or the family of one
 
 
-def _sifted(findings: Iterable[Finding], ignores: Iterable[Ignore]) -> tuple[list[Finding], Used]:
+def _sifted(
+    findings: Iterable[Finding], ignores: Iterable[Ignore], families: Mapping[str, str]
+) -> tuple[list[Finding], Used]:
     """The findings that no ignore hides, and what the ignores were used for."""
     speaking: dict[int | None, list[Ignore]] = {}
     for ignore in ignores:
@@ -157,8 +160,9 @@ def _sifted(findings: Iterable[Finding], ignores: Iterable[Ignore]) -> tuple[lis
     used: Used = set()
     for finding in findings:
         here = [*speaking.get(finding.place.row, ()), *speaking.get(None, ())]
-        hiding = [(ignore.place, finding.code) for ignore in here if ignore.names(finding.code)]
-        used.update(hiding)
+        family = families.get(finding.code)
+        hiding = [ignore.place for ignore in here if ignore.names(finding.code, family)]
+        used.update((place, name) for place in hiding for name in (finding.code, family or finding.code))
         if not hiding:
             kept.append(finding)
     return kept, used
@@ -172,16 +176,20 @@ def _idle(ignores: Iterable[Ignore], used: Used, filename: str) -> Iterator[Find
             yield _about(filename, ignore.place, UNUSED, f"`# amplint: {ignore.text}` hides nothing", "remove it")
 
 
-def _idle_names(ignores: Iterable[Ignore], used: Used, filename: str, judged: Collection[str]) -> Iterator[Finding]:
-    """Names of judged rules in ignores, where that rule does not speak."""
+def _idle_names(
+    ignores: Iterable[Ignore], used: Used, filename: str, judged: Collection[str], families: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Names of judged rules in ignores, or of their families, where no such rule speaks."""
+    looked_for = {families[rule] for rule in judged if rule in families}
     for ignore in ignores:
-        for rule, place in ignore.rules or ():
-            if rule in judged and (ignore.place, rule) not in used:
-                message = f"`# amplint: {ignore.text}` hides nothing: {rule} does not speak here"
+        for name, place in ignore.rules or ():
+            if (name in judged or name in looked_for) and (ignore.place, name) not in used:
+                who = f"{name} does not speak" if name in judged else f"no rule of {name} speaks"
+                message = f"`# amplint: {ignore.text}` hides nothing: {who} here"
                 yield _about(filename, place, UNUSED, message, "remove it")
 
 
-def _unknown(comments: Comments, filename: str, known: Collection[str]) -> Iterable[Finding]:
+def _unknown(comments: Comments, filename: str, known: Mapping[str, str]) -> Iterable[Finding]:
     for place, why in comments.unclear:
         yield _about(filename, place, UNKNOWN, "this comment is not understood, and hides nothing", why)
     for place, names in comments.foreign:
@@ -190,8 +198,8 @@ def _unknown(comments: Comments, filename: str, known: Collection[str]) -> Itera
             yield _about(filename, place, UNKNOWN, why, f"write `# amplint: ignore[{', '.join(meant)}]`")
     for ignore in comments.ignores:
         for rule, place in ignore.rules or ():
-            if rule not in known:
-                near = get_close_matches(rule, known, 1)
+            if rule not in known and rule not in known.values():
+                near = get_close_matches(rule, [*known, *set(known.values())], 1)
                 advice = f"did you mean `{near[0]}`?" if near else "`amplint rule` lists the rules"
                 yield _about(filename, place, UNKNOWN, f"no rule is called `{rule}`", advice)
 

@@ -46,7 +46,7 @@ def _importing(files: tuple[str, ...], target: str) -> Iterator[str]:
     """The files with an import that leads to a file, looked for where the name of its module occurs."""
     here = os.path.abspath(target)
     folder, name = os.path.split(here)
-    word = (os.path.basename(folder) if name == _PACKAGE else os.path.splitext(name)[0]).encode()
+    word = os.fsencode(os.path.basename(folder) if name == _PACKAGE else os.path.splitext(name)[0])
     for file in files:
         try:
             if read(file, lambda held: word in held) is None:

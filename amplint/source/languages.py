@@ -15,6 +15,11 @@ def is_notebook(filename: str) -> bool:
     return filename.endswith(NOTEBOOK)
 
 
+def no_notebook(data: bytes) -> bool:
+    """Whether it is plain that the bytes of a file are none of a notebook: they do not name what one holds."""
+    return b'"cells"' not in data and b'"worksheets"' not in data
+
+
 def is_markdown(filename: str) -> bool:
     """Whether a file of that name is read as Markdown."""
     return filename.endswith(MARKDOWN)

@@ -41,7 +41,7 @@ def notebook_of(data: bytes) -> Script:
 
 def _document(data: bytes) -> dict[str, Any]:
     if not data.strip():
-        return {}
+        raise Unreadable("the notebook is empty: not even its JSON is there")
     try:
         document = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:

@@ -55,7 +55,8 @@ class Script:
         if self.lines is None:
             return loop
         lost = tuple((self.place(place), why) for place, why in loop.not_followed)
-        return replace(loop, place=self.place(loop.place), not_followed=lost)
+        marks = tuple((self.place(place), what) for place, what in loop.marks)
+        return replace(loop, place=self.place(loop.place), not_followed=lost, marks=marks)
 
     def _fix(self, fix: Fix) -> Fix:
         return replace(fix, edits=tuple(Edit(self.place(edit.place), edit.content) for edit in fix.edits))

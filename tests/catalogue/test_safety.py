@@ -19,7 +19,7 @@ def spaced(text):
 
 
 def texts():
-    yield "README", spaced((ROOT / "README.md").read_text(encoding="utf-8"))
+    yield "the site", spaced((ROOT / "docs" / "fixes.md").read_text(encoding="utf-8"))
     yield "CONTRIBUTING", spaced((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     yield "--help", spaced(check_arguments().format_help())
 
@@ -30,7 +30,7 @@ def test_every_text_says_the_same_of_safe_and_unsafe_fixes(where, text):
     assert UNSAFE_MEANS in text
 
 
-@pytest.mark.parametrize("where", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("where", ["docs/fixes.md", "CONTRIBUTING.md"])
 def test_it_is_told_that_numbers_change_and_where_they_do_not(where):
     text = spaced((ROOT / where).read_text(encoding="utf-8"))
     assert NUMBERS_CHANGE in text

@@ -31,6 +31,10 @@ def told(amplint, write):
         "with f(\n    clip_grad_norm_(autocast),\n):  # amplint: ignore[clip-before-unscale]\n    pass\n",
         'x = """\nclip_grad_norm_(autocast)\n"""  # amplint: ignore[clip-before-unscale]\n',
         "clip_grad_norm_(autocast)  # amplint: ignore[clip-before-unscale]\r\n",
+        "clip_grad_norm_(autocast)  # amplint: ignore[clipping]\n",
+        "clip_grad_norm_(autocast)  # pragma: no cover; amplint: ignore[clip-before-unscale]\n",
+        "clip_grad_norm_(autocast)  # amplint: ignore[clip-before-unscale]; pragma: no cover\n",
+        "clip_grad_norm_(autocast)  # amplint: ignore; pragma: no cover\n",
     ],
 )
 def test_a_comment_hides_the_finding_of_its_line_statement_or_file(told, text):
@@ -125,3 +129,12 @@ def test_findings_about_comments_can_be_ignored_by_name(told):
 def test_nothing_is_called_unused_in_a_file_that_cannot_be_parsed(told):
     assert told("autocast\nbroken syntax\nx = 1  # amplint: ignore[missing-zero-grad]\n") == ["2 syntax-error"]
     assert told("# amplint: ignore-file[syntax-error]\nbroken syntax autocast\n") == []
+
+
+def test_a_family_that_hides_nothing_is_told_as_a_rule_is(told):
+    assert told("clip_grad_norm_(autocast)  # amplint: ignore[clipping, scaler]\n") == ["1 unused-ignore"]
+    assert told("clip_grad_norm_(autocast)  # amplint: ignore[clipping, scaler]\n", "--select", "clipping") == []
+    assert sorted(told("clip_grad_norm_(autocast)  # amplint: ignore[cliping]\n")) == [
+        "1 clip-before-unscale",
+        "1 unknown-ignore",
+    ]

@@ -8,25 +8,56 @@ from tests.imports.arrows import astray, circles, forbidden, loaded_by, loaded_w
 
 ROOT = Path(__file__).parents[2]
 
-VALUES = ("findings", "settings", "selection")
+VALUES = ("__version__", "findings", "settings", "selection")
 COMMANDS = ("checking", "completion", "drawing", "run")
 ROOMS = {
     "__main__": ("cli",),
-    "cli": ("arguments", "cache", "console", "keys", *COMMANDS, "report", "catalogue", *VALUES),
-    "drawing": ("run", "analysis", "dialects.taught", "source", "workers", *VALUES),
-    "checking": ("arguments", "baseline", "console", "fix", "run", "report", "runtime_report", "watching", *VALUES),
+    "cli": ("__version__", "commands", "run"),
+    "commands": (
+        "schema",
+        "arguments",
+        "cache",
+        "console",
+        "keys",
+        *COMMANDS,
+        "report",
+        "catalogue",
+        "server.serving",
+        *VALUES,
+    ),
+    "drawing": ("outcome", "run", "analysis", "dialects.taught", "source", "workers", *VALUES),
+    "checking": (
+        "arguments",
+        "baseline",
+        "console",
+        "fix",
+        "outcome",
+        "run",
+        "report",
+        "runtime_report",
+        "watching",
+        *VALUES,
+    ),
     "completion": ("arguments", "keys", "selection"),
     "console": ("arguments",),
     "watching": (),
+    "since": ("settings", "source.discover", "source.importing"),
     "baseline": ("fingerprint", *VALUES),
     "runtime_report": ("catalogue", *VALUES),
-    "keys": ("report", "selection", "dialects.taught"),
+    "schema": ("keys", "report", "selection"),
+    "keys": ("report", "selection", "catalogue.versions", "dialects.taught"),
     "arguments": ("report",),
-    "server": ("run", "report", "source", *VALUES),
+    "outcome": ("findings", "source"),
+    "server": (
+        *("analysis", "baseline", "console", "drawing", "fix", "outcome", "run", "workers"),
+        *("report", "source", "catalogue", *VALUES),
+    ),
     "cache": ("findings", "source.asked", "source.importing"),
     "remembered": ("findings", "source.asked", "source.importing"),
     "run": (
         "analysis",
+        "outcome",
+        "since",
         "cache",
         "remembered",
         "dialects.taught",
@@ -130,6 +161,11 @@ def test_every_room_is_in_the_table():
 
 def test_libcst_is_imported_only_where_trees_are_read_or_written():
     assert list(map(str, forbidden(ROOT, "amplint", "libcst", HOMES_OF_LIBCST))) == []
+
+
+@pytest.mark.parametrize("library", ["pygls", "lsprotocol"])
+def test_what_only_an_editor_needs_is_imported_for_an_editor_alone(library):
+    assert list(map(str, forbidden(ROOT, "amplint", library, ("amplint.server",)))) == []
 
 
 def test_nothing_in_amplint_imports_torch():

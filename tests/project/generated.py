@@ -1,4 +1,5 @@
-"""The parts of the README that are made from the code. `python -m tests.project.generated` writes them anew."""
+"""What is made from the code: parts of the README and files, which `python -m tests.project.generated` writes anew, and
+parts of the documentation site, which are made whenever it is built."""
 
 from __future__ import annotations
 
@@ -32,13 +33,19 @@ def frameworks() -> str:
     return table(account for dialect in DIALECTS for account in dialect.accounts)
 
 
-def output() -> str:
+def output(*options: str) -> str:
     """What the command line prints about the bundled example, as a fenced block."""
-    command = [sys.executable, "-m", "amplint", "check", "--isolated", EXAMPLE]
+    command = [sys.executable, "-m", "amplint", "check", "--isolated", *options, EXAMPLE]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 1, done.stderr
     assert done.stdout, done.stderr
-    return f"```console\n$ amplint {EXAMPLE}\n{done.stdout.rstrip()}\n```"
+    words = " ".join(["amplint", *options, EXAMPLE])
+    return f"```console\n$ {words}\n{done.stdout.rstrip()}\n```"
+
+
+def finding() -> str:
+    """One finding of it."""
+    return output("--select", "clip-before-unscale")
 
 
 def picture(part: str) -> Callable[[], str]:
@@ -46,7 +53,10 @@ def picture(part: str) -> Callable[[], str]:
     return lambda: f"```mermaid\n{diagram(part)}\n```"
 
 
+README_SECTIONS: dict[str, Callable[[], str]] = {"finding": finding}
+"""What is generated in the README."""
 SECTIONS: dict[str, Callable[[], str]] = {
+    **README_SECTIONS,
     "output": output,
     "rules": rules,
     "frameworks": frameworks,
@@ -67,10 +77,22 @@ def replaced(text: str, name: str, content: str) -> str:
     return pattern.sub(lambda found: f"{found[1]}{content}{found[2]}", text)
 
 
+def schema() -> str:
+    """The JSON Schema of the configuration."""
+    from amplint.schema import as_json
+
+    return as_json()
+
+
+FILES: dict[str, Callable[[], str]] = {"amplint.schema.json": schema}
+
+
 def main() -> None:
-    """Write every generated section of the README anew."""
+    """Write every generated file, and every generated section of the README, anew."""
+    for name, make in FILES.items():
+        (ROOT / name).write_text(make(), encoding="utf-8")
     text = README.read_text(encoding="utf-8")
-    for name, make in SECTIONS.items():
+    for name, make in README_SECTIONS.items():
         text = replaced(text, name, make())
     README.write_text(text, encoding="utf-8")
 
