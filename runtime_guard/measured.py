@@ -18,8 +18,7 @@ _SUMS = {
 
 
 def as_json(measured: Normalization) -> dict[str, Any]:
-    """`windows`, `optimizers`, `scalers` and `not_covered` of the report. Waits for numbers that are on their way."""
-    measured.settle()
+    """`windows`, `optimizers`, `scalers` and `not_covered` of the report."""
     accounts = measured.opened
     lengths: Counter[int] = sum((account.lengths for account in accounts), Counter())
     return {
@@ -41,8 +40,7 @@ def not_covered(measured: Normalization) -> list[str]:
 
 
 def summary(measured: Normalization) -> list[str]:
-    """What was confirmed, a line for each optimizer and scaler. Waits for numbers that are on their way."""
-    measured.settle()
+    """What was confirmed, a line for each optimizer and scaler."""
     lines = [_line(account) for account in measured.opened if account.lengths]
     return [*lines, *(_scale_line(scale) for scale in measured.scales.opened if scale.steps)]
 
@@ -50,7 +48,6 @@ def summary(measured: Normalization) -> list[str]:
 def stepped(measured: Normalization, low: float, high: float) -> list[str]:
     """How large the gradient was that was stepped, where it was looked at apart and is another one than the weights of
     the losses, between `low` and `high`, let expect."""
-    measured.settle()
     apart = [account for account in measured.opened if account.ledger.gathering is not None]
     found = [account.figures[_SUMS["ledger"]] for account in apart if _SUMS["ledger"] in account.figures]
     other = [figure for figure in found if figure.count and not 0.99 * low <= figure.low <= figure.high <= 1.01 * high]
@@ -58,8 +55,7 @@ def stepped(measured: Normalization, low: float, high: float) -> list[str]:
 
 
 def series(measured: Normalization) -> dict[str, list[tuple[int, float]]]:
-    """The curves, each by its name: points of (window or update, value). Waits for numbers that are on their way."""
-    measured.settle()
+    """The curves, each by its name: points of (window or update, value)."""
     found = {
         f"{account.name}/{name}": curve.points for account in measured.opened for name, curve in account.curves.items()
     }

@@ -339,11 +339,11 @@ class Normalization:
         if isinstance(value, float):
             self.track(optimizer).note_norm(value, scaled)
 
-    def settle(self) -> None:
-        """Waits for what is on its way: for the end of a run, or a report that is asked for."""
-        self._settle(wait=True)
+    def settle(self, wait: bool = True) -> None:
+        """Enters what has arrived; `wait`: for what is on its way too, as at the end of a run."""
+        self._settle(wait)
         for scale in self.scales.opened:
-            scale.settle(wait=True)
+            scale.settle(wait)
 
     def settled(self, wait: bool = False) -> list[tuple[object, WindowReading]]:
         """The readings that were not whole at their step and now are, each with its token; each only once."""

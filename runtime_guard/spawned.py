@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime_guard.report.reached import joined_files
 from runtime_guard.unchecked import of_report
+from runtime_guard.written import replace
 
 if TYPE_CHECKING:
     from runtime_guard.guarding import guard
@@ -97,7 +98,7 @@ def begin(known: Sequence[Any] = ()) -> None:
         report = listening.report()
         if report["steps"] or report["violations"] or report["off"]:
             part = {**_ranked(report), "summary": listening.summary()}
-            begun.with_suffix(".json").write_text(json.dumps(part, default=str), encoding="utf-8")
+            replace(begun.with_suffix(".json"), json.dumps(part, default=str))
         begun.unlink(missing_ok=True)
 
     util.Finalize(None, write, exitpriority=_BEFORE_QUEUES_CLOSE)
@@ -111,10 +112,11 @@ def _ranked(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, "violations": [{**one, "rank": identity[-1] - 1} for one in report["violations"]]}
 
 
-def collected(directory: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The parts that children left, by rank; one without numbers for all children that never ended properly."""
+def collected(directory: str | os.PathLike[str], over: bool = True) -> list[dict[str, Any]]:
+    """The parts that children left, by rank; one without numbers for all children that never ended properly, if the
+    run is over."""
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(directory).glob("*.json"))]
-    lost = len(list(Path(directory).glob("*.begun")))
+    lost = len(list(Path(directory).glob("*.begun"))) if over else 0
     if lost:
         parts.append({"not_covered": [f"{lost} child process{'es'[: 2 * (lost > 1)]} ended without a report"]})
     return sorted(parts, key=lambda part: min((one.get("rank") or 0 for one in part.get("violations", ())), default=0))

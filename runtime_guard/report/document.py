@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def document(of: guard) -> dict[str, Any]:
-    """Everything that was seen, as plain values."""
+def document(of: guard, wait: bool = True) -> dict[str, Any]:
+    """Everything that was seen, as plain values. `wait`: for numbers that are on their way from a device."""
     recorder, tally = of.recorder, of.recorder.tally
     recorder.ranks.look()
+    recorder.measures.run(recorder.numbers.settle, wait)
     off, loose = list(of.off), unfollowed(tally)
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
@@ -38,6 +39,7 @@ def document(of: guard) -> dict[str, Any]:
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
     return {
         "schema": SCHEMA,
+        "ended": of.ending.as_json(),
         "off": off,
         "unchecked": why_unchecked(off, loose, tally.windows, tally.steps),
         "torch": torch.__version__,

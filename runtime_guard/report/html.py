@@ -65,7 +65,17 @@ def _header(report: Report) -> Markup:
         "p", "runtime_guard", *([" \u00b7 ", element("code", _short(str(script)))] if script else []), class_="what"
     )
     verdict = element("h1", _verdict(report).capitalize(), class_=tone)
-    return element("header", what, verdict, element("dl", *(_tile(*tile) for tile in _tiles(report)), class_="tiles"))
+    ended = report.get("ended")
+    end = element("p", "Ended: ", _ended(ended), class_=f"ended {ended['how']}") if ended else ""
+    return element(
+        "header", what, verdict, end, element("dl", *(_tile(*tile) for tile in _tiles(report)), class_="tiles")
+    )
+
+
+def _ended(ended: Mapping[str, Any]) -> str:
+    """How the run has ended, and where."""
+    site = ended.get("site")
+    return f"{ended['told']}, at {_short(site['file'])}:{site['line']}" if site else str(ended["told"])
 
 
 def _tile(name: str, value: str) -> Markup:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def summary(of: guard, report: dict[str, Any]) -> str:
     """The whole summary; ends with a newline."""
     found = of.violations
-    lines = [f"off: {reason}" for reason in report["off"]]
+    lines = [f"ended: {_ended(report['ended'])}", *(f"off: {reason}" for reason in report["off"])]
     lines += [line for one in found for line in _told(one)]
     lines += ["confirmed: " + line if not index else f"  {line}" for index, line in enumerate(report["confirmed"])]
     lines += [] if report["confirmed"] else [f"nothing is confirmed: {_missing(report)}"]
@@ -23,6 +23,12 @@ def summary(of: guard, report: dict[str, Any]) -> str:
     if not_covered:
         lines += ["not covered:", *(f"  {reason}" for reason in not_covered)]
     return "\n".join(["runtime_guard", *lines]) + "\n"
+
+
+def _ended(ended: dict[str, Any]) -> str:
+    """How the run has ended, and where."""
+    site = ended["site"]
+    return ended["told"] if site is None else f"{ended['told']}, at {_shown(site['file'])}:{site['line']}"
 
 
 def _missing(report: dict[str, Any]) -> str:
