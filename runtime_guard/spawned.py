@@ -130,7 +130,7 @@ def joined(report: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dic
     result = dict(report)
     result["violations"] = _violations(every)
     result["windows"] = _windows([one["windows"] for one in every if one.get("windows")])
-    for name in ("optimizers", "scalers", "schedulers", "timeline", "confirmed"):
+    for name in ("optimizers", "scalers", "schedulers", "timeline", "passes", "seen", "confirmed"):
         result[name] = [entry for one in every for entry in one.get(name) or ()]
     for name in ("off", "unfollowed"):
         result[name] = list(dict.fromkeys(str(entry) for one in every for entry in one.get(name) or ()))
@@ -155,6 +155,7 @@ def _violations(reports: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             key = (one["site"]["file"], one["site"]["line"], one["code"])
             if key in found:
                 found[key]["count"] += one["count"]
+                found[key]["windows"] = found[key].get("windows", 0) + one.get("windows", 0)
             else:
                 found[key] = dict(one)
     return [found[key] for key in sorted(found)]

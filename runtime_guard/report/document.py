@@ -9,8 +9,9 @@ import torch
 
 from amplint.protocol.events import Site
 from runtime_guard import measured
+from runtime_guard.accounting import accounts
 from runtime_guard.report.reached import reached
-from runtime_guard.report.terminal import confirmed
+from runtime_guard.report.terminal import is_right, seen
 from runtime_guard.unchecked import copies, unfollowed, why_unchecked
 from runtime_guard.violations import Violation
 
@@ -36,6 +37,7 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
         "micro_steps": {str(length): count for length, count in sorted(tally.lengths.items())},
         "effective_lr_multiplier": numbers.get("windows", {}).get("effective_lr_multiplier"),
     }
+    told = seen(of, of.violations)
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
     return {
         "schema": SCHEMA,
@@ -55,7 +57,9 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
         "not_covered": list(dict.fromkeys([*loose, *_copied(recorder), *tally.not_covered, *unmeasured, *unheard])),
         "rules": of.rules,
         "files": reached(recorder.sites.code_of),
-        "confirmed": confirmed(of, of.violations),
+        "passes": accounts(tally),
+        "seen": told,
+        "confirmed": told if is_right(of, of.violations) else [],
         "timeline": [
             {**line, "optimizer": _named(line["optimizer"], tally.optimizers)}
             for line in recorder.course.timelines.as_json(functions)
@@ -87,6 +91,7 @@ def _violation(one: Violation, functions: dict[Site, str], rank: int) -> dict[st
         "witness": [{"event": earlier.event, **_place(earlier.site, functions)} for earlier in one.previous],
         "window": one.window,
         "count": one.count,
+        "windows": one.windows,
         "rank": rank,
     }
 

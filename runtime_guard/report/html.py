@@ -148,6 +148,8 @@ def _spoken(text: str) -> list[str]:
 def _when(one: Mapping[str, Any], ranks: bool) -> str:
     count = int(one.get("count") or 1)
     told = ["once" if count == 1 else f"{number(count)} times"]
+    if count > 1 and one.get("windows", count) != count:
+        told[0] += f" in {number(one['windows'])} window{'s' * (one['windows'] != 1)}"
     if one.get("window") is not None:
         told.append(f"in window {one['window']}" if count == 1 else f"first in window {one['window']}")
     if ranks and one.get("rank") is not None:
@@ -236,7 +238,8 @@ def _curves(report: Report) -> Markup:
 
 
 def _confirmed(report: Report) -> Markup:
-    return _list("Confirmed", report.get("confirmed", ()), "confirmed")
+    confirmed = report.get("confirmed", ())
+    return _list("Confirmed", confirmed, "confirmed") if confirmed else _list("Seen", report.get("seen", ()), "seen")
 
 
 def _open(report: Report) -> Markup:

@@ -57,7 +57,7 @@ class Board:
                 self._writer.add_text(f"runtime_guard/{one['code']}", _text(one), int(one.get("window") or 0))
         ended = report.get("ended")
         if ended is not None and ended["how"] != "unfinished":
-            lines = [f"ended: {ended['told']}", *report.get("confirmed", ())]
+            lines = [f"ended: {ended['told']}", *(report.get("seen") or report.get("confirmed", ()))]
             self._writer.add_text("runtime_guard/ended", "\n\n".join(lines))
 
     def close(self) -> None:
