@@ -13,6 +13,7 @@ at the step (`late`) and come back in `settled`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
@@ -49,6 +50,13 @@ class _Pass:
     loss: Loss | None = None
 
 
+class Here(threading.local):
+    """The backward of a thread, and the accounts whose gradients are followed through it."""
+
+    running: _Pass | Outcome | None = None
+    followed: Sequence[Account] = ()
+
+
 @dataclass
 class Normalization:
     """The windows of every optimizer, as measured.
@@ -67,7 +75,7 @@ class Normalization:
     number: Callable[[Optimizer], int | None] = lambda _: None
     ways: Ways = field(default_factory=Ways)
     recognized: tuple[Way, Loss, Outcome] | None = None
-    _running: _Pass | Outcome | None = None
+    _here: Here = field(default_factory=Here)
     _waiting: list[Waiting] = field(default_factory=list)
     _present: list[Account] = field(default_factory=list)
     _known_then: int = 0
@@ -117,15 +125,17 @@ class Normalization:
         knows it and there is but one. `strangers`: optimizers of other threads, which may be changing their gradients.
         `present`: the scales that it may be multiplied by without a scaler. `through`: a framework back-propagates.
         """
-        self._running = self.recognized = None
+        self._here.running, self._here.followed, self.recognized = None, (), None
         if capturing():
             self.not_covered["a CUDA graph: what is replayed is not seen"] = None
             return
         accounts = self._open()
         known = self._known(tensors, place, start, present)
-        self._running = known or self._heard(tensors, place, start, accounts, present)
-        for account in accounts:
-            if account.follows(self.probe_every) and account.ledger.optimizer() not in strangers:
+        self._here.running = known or self._heard(tensors, place, start, accounts, present)
+        mine = [one for one in accounts if one.ledger.optimizer() not in strangers] if strangers else accounts
+        self._here.followed = mine
+        for account in mine:
+            if account.follows(self.probe_every):
                 account.ledger.before_backward(through)
 
     def _known(
@@ -151,7 +161,7 @@ class Normalization:
 
     def goes_again(self, recognized: tuple[Way, Loss, Outcome]) -> None:
         """It is back-propagated."""
-        way, _, self._running = recognized
+        way, _, self._here.running = recognized
         way.passes += 1
 
     def ran_again(self, accounts: Sequence[Account], outcome: Outcome, begins_micro_step: bool) -> None:
@@ -206,8 +216,8 @@ class Normalization:
         self, reached: Sequence[Optimizer], begins_micro_step: bool = True, place: Hashable = None
     ) -> Outcome:
         """The reading of the backward that has just ended, entered for the optimizers that it reached."""
-        running, self._running = self._running, None
-        for account in self._open():
+        running, self._here.running = self._here.running, None
+        for account in self._here.followed:
             account.ledger.over(any(self.accounts.get(one) is account for one in reached))
         if running is None:
             return UNREAD
@@ -238,7 +248,7 @@ class Normalization:
 
     def failed(self) -> None:
         """The backward that was listened to has raised."""
-        for account in self._open():
+        for account in self._here.followed:
             account.ledger.over(False)
 
     def before_touch(self, optimizer: Optimizer | None = None) -> None:

@@ -87,9 +87,9 @@ class Recorder:
         self.put_off = PutOff(self.measures, self.numbers, self.course)
         self.thread, self._alike = Thread(), Alike()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
-        self.numbers.number, self.at_end = self.optimizers.number, list[Callable[[], None]]()
+        self.numbers.number = self.optimizers.number
         self.makers, self.doubled = dict[str, Stack](), dict[str, dict[str, str]]()
-        self._first_scales: dict[Stack, object] = {}
+        self.at_end, self._first_scales = list[Callable[[], None]](), dict[Stack, object]()
         self.owners, self.totals, self.precisions, self.turns = Owners(), Totals(), Precisions(), Turns()
         self.watches = dict[str, Watch]()
         self.crossings, self.ranks, self.sharing = Crossings(), Ranks(), Sharing()
@@ -273,8 +273,7 @@ class Recorder:
     def scaler(self, scaler: Any) -> str:
         """The name of a scaler."""
         with self.lock:
-            name = self.scalers.of(scaler) or self.scalers.give(scaler)
-            self.course.counted.scalers.setdefault(name, [0, 0])
+            self.course.counted.scalers.setdefault(name := self.scalers.of(scaler) or self.scalers.give(scaler), [0, 0])
         return name
 
     def scaler_made(self, scaler: Any, first_scale: object) -> None:
@@ -288,8 +287,7 @@ class Recorder:
         """The names of a scheduler and of the optimizer that it drives."""
         driven = driven_by(scheduler, self.optimizers)
         optimizer = self.optimizer(driven) if driven is not None else None
-        name = self.schedulers.of(scheduler)
-        if name is None:
+        if (name := self.schedulers.of(scheduler)) is None:
             with self.lock:
                 name = self.schedulers.give(scheduler)
                 self.course.counted.schedulers[name] = (type(scheduler).__name__, 0)
@@ -336,6 +334,8 @@ class Recorder:
 
     def look(self, unscales: Any = None, steps: bool = False) -> None:
         """Makes events of edits by hand. `unscales`: whose scale is taken out. `steps`: an optimizer will step."""
+        if torch._C._current_graph_task_id() != -1:
+            return  # what arrives while a backward runs is nobody's edit
         for thing, name in self._changed() if self.homes.alone else self.mine():
             appeared = self.watches[name].empty
             if (news := self.watches[name].news()) == "gone":

@@ -11,6 +11,7 @@ import weakref
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.amp import GradScaler
 from torch.optim import Optimizer
@@ -245,6 +246,8 @@ class Stepping(Calls):
         thread.stepping.append((id(optimizer), id(calling_frame())))
         closure = given[1] if len(given) > 1 else named.get("closure")
         outer = not again and not self.quiet()
+        if outer and recorder.underway.running is not None and torch._C._current_graph_task_id() != -1:
+            recorder.underway.running.steps(optimizer)
         if not again:
             thread.part = outer and recorder.by_hand.steps(optimizer, callable(closure))
         if not again and not callable(closure) and not thread.part:

@@ -27,7 +27,7 @@ class Earlier:
 @dataclass
 class Violation:
     """One rule broken at one place; `window` and the words are those of the first time, `count` counts all times, and
-    `windows` the windows in which it was."""
+    `windows` the windows in which it was, each of one optimizer (`owner`)."""
 
     code: str
     severity: str
@@ -38,7 +38,8 @@ class Violation:
     window: int = 0
     count: int = 1
     windows: int = 1
-    latest: int = field(default=0, repr=False)
+    owner: str = field(default="", repr=False)
+    latest: dict[str, int] = field(default_factory=dict, repr=False)
     hides: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -76,6 +77,7 @@ def violation_of(rule: Rule, moment: Moment, words: Mapping[str, str] | None = N
         previous=_led_to(rule, moment),
         window=moment.ledger.window.steps + 1,
         hides=rule.hides,
+        owner=moment.name,
     )
 
 
@@ -105,12 +107,12 @@ class Violations:
         """Counts a violation; True when it is the first of its kind at its place."""
         known = self._found.get(new.key)
         if known is None:
-            new.latest = new.window
+            new.latest = {new.owner: new.window}
             self._found[new.key] = new
             return True
         known.count += 1
-        known.windows += new.window != known.latest
-        known.latest = new.window
+        known.windows += new.window != known.latest.get(new.owner)
+        known.latest[new.owner] = new.window
         if known.severity == "warning" and new.severity == "error":
             known.severity, known.message = new.severity, new.message
         return False
