@@ -125,7 +125,7 @@ def _heaviness(term: TermReading) -> float:
 
 @dataclass
 class Account:
-    """One optimizer: its open window, and figures of those before."""
+    """One optimizer: its open window, and figures of those before. `several`: windows hold more than one loss."""
 
     name: str
     ledger: GradientLedger
@@ -139,6 +139,7 @@ class Account:
     settled: list[Settled] = field(default_factory=list)
     lengths: Counter[int] = field(default_factory=Counter)
     skipped: int = 0
+    several: bool = False
     figures: dict[str, Figure] = field(default_factory=dict)
     curves: dict[str, Curve] = field(default_factory=dict)
     touches: dict[str, Figure] = field(default_factory=dict)
@@ -286,6 +287,7 @@ class Waiting:
         if late and self.token is not None and len(self.account.settled) < WAITING_SETTLED:
             self.account.settled.append(Settled(self.token, reading, window.weight))
         self.account.latest = reading
+        self.account.several = self.account.several or len(reading.terms) > 1
         self._of_reading(reading)
         if self.measure is not None:
             self._of_measure(self.measure, list(values))
