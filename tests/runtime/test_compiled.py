@@ -11,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 N = 4
 
 
-def trained(backend, loss_of, outside=1.0, windows=3):
+def trained(backend, loss_of, by=1, windows=3):
     """The guard of a run whose loss is made in a compiled region, and the parameters that come of it."""
     torch._dynamo.reset()
     torch.manual_seed(0)
@@ -22,7 +22,7 @@ def trained(backend, loss_of, outside=1.0, windows=3):
         for _ in range(windows):
             for _ in range(N):
                 loss = compiled(torch.randn(4, 6), torch.randint(3, (4,)))
-                (loss * outside if outside != 1.0 else loss).backward()
+                (loss / by if by > 1 else loss).backward()
             optimizer.step()
             optimizer.zero_grad()
     return found, [parameter.detach() for parameter in model.parameters()]
@@ -54,19 +54,19 @@ def codes(found):
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize(
-    ("loss_of", "outside", "wrong"),
+    ("loss_of", "by", "wrong"),
     [
-        (divided, 1.0, []),
-        (whole, 1 / N, []),
-        (mean, 1.0, []),
-        (whole, 1.0, ["missing-loss-division"]),
-        (divided, 1 / N, ["double-loss-division"]),
+        (divided, 1, []),
+        (whole, N, []),
+        (mean, 1, []),
+        (whole, 1, ["missing-loss-division"]),
+        (divided, N, ["double-loss-division"]),
     ],
 )
-def test_a_division_inside_of_a_compiled_region_counts(backend, loss_of, outside, wrong):
-    found, _ = trained(backend, loss_of, outside)
+def test_a_division_inside_of_a_compiled_region_counts(backend, loss_of, by, wrong):
+    found, _ = trained(backend, loss_of, by)
     assert codes(found) == wrong
-    weight = outside * (1 if loss_of is whole else 1 / N) * N
+    weight = (1 if loss_of is whole else 1 / N) * N / by
     assert found.report()["optimizers"][0]["weight_sum"]["graph"]["last"] == pytest.approx(weight)
 
 
