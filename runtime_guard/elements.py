@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from runtime_guard.compiled import is_compiled, weight_inside
 from runtime_guard.kept import Node, constant, saved, taken
 from runtime_guard.late import Number, number
 from runtime_guard.loss_graph import ONE_BY_ONE, SAME, Reduction, is_of_one_number, nll_below, origin
@@ -82,6 +83,8 @@ def _elements(reduction: Reduction, look: bool) -> Elements:
         return _of_mean(saved(node, "other"), _of_several(node))
     if kind.startswith(_INNER_PRODUCTS):  # a sum of products, such as of a representation and its gradient
         return Elements(mean=False)
+    if is_compiled(node):
+        return Elements(mean=False, mass=weight_inside(node))
     if is_of_one_number(node):
         return Elements(mean=False)
     shape = _reduced_shape(node)

@@ -285,6 +285,8 @@ class GradientLedger:
         found = tuple([_values(gradient) for gradient in gradients if gradient is not None])
         if not found or len(found) < len(self.chosen):
             return None
+        if self.rows and [part.shape for part in self.rows[-1]] != [part.shape for part in found]:
+            return None  # of a sharded parameter the gradient may be whole before it is a shard
         if self.rows and self.rows[0][0].dtype is not found[0].dtype:
             found = tuple([part.to(self.rows[0][0].dtype) for part in found])
         self.marks = tuple([(id(one), one._version) for one in gradients if one is not None])

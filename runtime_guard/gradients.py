@@ -15,6 +15,7 @@ from torch import Tensor
 
 from runtime_guard.held import Held
 from runtime_guard.owners import GIVEN, parameters_of
+from runtime_guard.shards import SHARDS, Mark
 
 MOST = 64
 """So many parameters of an optimizer are looked at around a backward, evenly spread."""
@@ -37,7 +38,6 @@ REGULAR = 8
 NODES = 20_000
 """So many nodes of a graph are asked."""
 
-Mark = tuple[int, int] | None
 Stamp = list[Mark]
 
 
@@ -56,6 +56,8 @@ def spread(tensors: list[Tensor], most: int | None) -> list[Tensor]:
 
 def stamp(tensors: Sequence[Tensor]) -> Stamp:
     """Identity and version of each gradient, None where there is none."""
+    if SHARDS:
+        return [SHARDS.mark(tensor) for tensor in tensors]
     try:  # without a call for each, as this is the most frequent thing that the guard does
         return [None if (grad := tensor.grad) is None else (id(grad), grad._version) for tensor in tensors]
     except RuntimeError:
@@ -72,7 +74,8 @@ def _mark(grad: Tensor | None) -> Mark:
 
 
 def leads_to(roots: Sequence[Tensor], identities: Collection[int]) -> bool:
-    """Whether the graph of some losses ends in one of the tensors."""
+    """Whether the graph of some losses ends in one of the tensors, or in what stands for one."""
+    identities = {*identities, *SHARDS.leaves(identities)} if SHARDS else identities
     waiting: list[Any] = [root.grad_fn for root in roots if root.grad_fn is not None]
     seen = set(waiting)
     while waiting and len(seen) < NODES:
@@ -122,6 +125,7 @@ class Watch:
 
     def choose(self, optimizer: Any, most: int | None = MOST) -> None:
         """Watches parameters of an optimizer from now on."""
+        SHARDS.look(parameters_of(optimizer))
         tensors = sample(optimizer, most)
         self._shape, self._age, self._regular = _shape(optimizer), 0, 0
         self._many = [weakref.ref(tensor) for tensor in tensors]
@@ -199,6 +203,8 @@ class Watch:
 
     def now(self) -> Stamp:
         """The gradients of a few parameters."""
+        if SHARDS:
+            return stamp(self.few())
         try:  # the most frequent thing that the guard does
             return [
                 None if (grad := held().grad) is None else (id(grad), grad._version)  # type: ignore[union-attr]

@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -42,6 +43,7 @@ from runtime_guard.kept import TAKING_HOOKS, TELLS_HOOKS, shy
 from runtime_guard.lane import Lane
 from runtime_guard.recorder import Recorder
 from runtime_guard.rhythm import Again, Rhythm
+from runtime_guard.shards import SHARDS
 from runtime_guard.schedules import Schedules, foreign
 from runtime_guard.stepping import Scaling, Stepping
 
@@ -66,6 +68,7 @@ class Listening:
         self._recorder, self._admit, self._failed = recorder, admit, failed
         self._verdict, self._waiting, self._interim = verdict, waiting, interim
         self._hooks = Hooks()
+        self._sharded = False
         self._lane = Lane(recorder.lock, Shield("the lane", failed).fails, awake or TRACER is None, interim.due)
         self._rhythm = Rhythm(
             recorder.course,
@@ -187,6 +190,9 @@ class Listening:
         ranks = self._recorder.ranks
         ran = self._listener("DistributedDataParallel", self._ran, _nothing, _nothing)
         self._hooks.listen(DistributedDataParallel, "forward", ran)
+        self._adopt_sharded()
+        sharded = self._listener("FullyShardedDataParallel's class", _nothing, self._adopt_sharded, _nothing)
+        self._hooks.listen(Optimizer, "__init__", sharded)  # what shards its parameters is loaded before
         leaving = self._listener(
             "the other ranks", lambda args, kwargs: ranks.leaves(*args, **kwargs), _nothing, _nothing
         )
@@ -196,6 +202,19 @@ class Listening:
     def _ran(self, args: Any, kwargs: Any) -> None:
         self._recorder.ranks.ran(args[0])
         self._recorder.sharing.ran(args[0])
+
+    def _adopt_sharded(self, *_: object) -> None:
+        """Listens to FullyShardedDataParallel once it is loaded."""
+        owner = getattr(sys.modules.get("torch.distributed.fsdp"), "FullyShardedDataParallel", None)
+        if owner is not None and not self._sharded:
+            self._sharded = True
+            ran = self._listener("FullyShardedDataParallel", self._ran_sharded, _nothing, _nothing)
+            self._hooks.listen(owner, "forward", ran)
+
+    def _ran_sharded(self, args: Any, kwargs: Any) -> None:
+        if SHARDS.ran(args[0]):
+            self._recorder.seen()
+        self._recorder.ranks.look()
 
     def _to_schedulers(self) -> None:
         schedules = Schedules(self._recorder, lambda owner: adopt(owner))

@@ -25,6 +25,7 @@ from torch.autograd.function import BackwardCFunction
 from torch.nn.modules._functions import BackwardHookFunction
 from torch.nn.parallel.distributed import _DDPSink
 
+from runtime_guard.compiled import UNREAD, is_compiled, weight_inside
 from runtime_guard.kept import Node, constant, shape_of, taken
 from runtime_guard.present import Scale, multiplier_at
 
@@ -149,8 +150,8 @@ def _add(found: Found, node: Node, path: Path) -> None:
     name = str(node.name())
     if name == "torch::autograd::AccumulateGrad":
         return
-    if name.startswith("CompiledFunction"):
-        found.opaque = (*found.opaque, "a loss inside of a compiled region: only its coefficient is known")
+    if is_compiled(node) and weight_inside(node) is None:
+        found.opaque = (*found.opaque, UNREAD)
     known = found.reductions.get(node)
     if known is None:
         found.reductions[node] = Reduction(node, _named(node), path)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from amplint.protocol.ranks import Sync, Wrapper
+from runtime_guard.shards import SHARDS
 
 
 class Sharing:
@@ -30,6 +31,8 @@ class Sharing:
 
     def of(self, tensors: Collection[Tensor]) -> dict[str, Any]:
         """What wraps the model that a backward has reached, and whether its gradients were reduced; {} if nothing."""
+        if SHARDS and (said := SHARDS.said(tensors)):
+            return said
         if not self._decided:
             return {}
         identities = set(map(id, tensors))

@@ -22,6 +22,7 @@ class Wrapper(Enum):
     INSIDE = "DistributedDataParallel, gone around"
     SHARDED = "FullyShardedDataParallel"
     UNSHARDED = "FullyShardedDataParallel with NO_SHARD"
+    BY_PARAMETER = "fully_shard"
     SOME = "not known"
 
 

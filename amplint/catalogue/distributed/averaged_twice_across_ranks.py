@@ -96,7 +96,7 @@ from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.ranks import Sync, Wrapper
 
-_AVERAGING = frozenset({Wrapper.DDP, Wrapper.SHARDED, Wrapper.UNSHARDED})
+_AVERAGING = frozenset({Wrapper.DDP, Wrapper.SHARDED, Wrapper.UNSHARDED, Wrapper.BY_PARAMETER})
 
 
 def _twice(event: Event) -> bool:
