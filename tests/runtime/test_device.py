@@ -50,5 +50,6 @@ def test_loops_on_a_device_are_judged_and_their_numbers_are_not_waited_for(tmp_p
         assert one["same"], name
         assert one["added reads"] == 0, name
         assert one["off"] == [], name
-        assert one["windows"] == {"2": 280}, name
-        assert one["read"] == (21 if name == "masked" else 6), name  # of 280: one in 16, until the loop is steady
+        assert one["windows"] == {"3": 280}, name
+        read = [21] if name == "masked" else [6, 9]  # of 280: one in 16, until the loop is steady; again after a change
+        assert one["read"] in read, name

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from runtime_guard import guard
 
-MICRO_STEPS = 2
+MICRO_STEPS = 3
 WINDOWS = 280
 
 
@@ -118,7 +118,7 @@ def masked() -> nn.Module:
 
 LOOPS: dict[str, Callable[[], nn.Module]] = {
     "plain": plain,
-    "plain, the division is lost late": lambda: plain(265),
+    "plain, the division is lost late": lambda: plain(200),
     "scaled": scaled,
     "scaled, clipped too early": lambda: scaled(unscaled=False),
     "fused": fused,
