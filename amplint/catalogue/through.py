@@ -311,7 +311,7 @@ def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:
 
 def clipped_past_a_loop(fact: Fact) -> dict[str, str] | None:
     """The clip of torch's of gradients that carry the loss scale which a framework's own loop takes out later."""
-    if fact.used != IN_A_LOOP or fact.called != "clipped by torch":
+    if fact.used != IN_A_LOOP or fact.called != "clipped past it":
         return None
     return {"clip": str(fact.arguments["clip"]), "missed": "the loss scale is still in them"}
 

@@ -19,6 +19,7 @@ from amplint.protocol.cadence import (
     EPOCHS,
     HOLDS,
     MICRO_BATCHES,
+    MOVES_BY,
     NO_CHANCE,
     OF_ALL_RANKS,
     PER_PROCESS,
@@ -34,9 +35,9 @@ from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
 from amplint.state import roles
 from amplint.state.counting import names_epochs, names_window, tags_of
-from amplint.state.known_numbers import number
+from amplint.state.known_numbers import number, window_of
 from amplint.state.run import Run
-from amplint.state.values import Loss, Optimizer, Public, Scheduler, Stream, Symbol, Value, text_of
+from amplint.state.values import Keywords, Loss, Optimizer, Public, Scheduler, Stream, Symbol, Value, text_of
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _PER_WINDOW = within(words.WINDOW, words.OPTIMIZER, words.UPDATING)
@@ -189,6 +190,17 @@ UNTOLD = "a total of which nobody can tell what it counts"
 def bound_text(value: Value) -> str:
     """What a bound goes by: its text, of a number the number."""
     return str(int(value)) if isinstance(value, int) else text_of(value)
+
+
+def leaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`leaps(number, argument=end)`: the last event has moved a schedule on by so much, if that is more than 1 for
+    certain; of its end it is told what that counts, once the run has shown it."""
+    by, last = args[0], run.events[-1:]
+    several = by > 1 if isinstance(by, int) else window_of(run, by) is not None
+    for name, end in keywords.items() if several and last and last[0].kind is Kind.SCHEDULER_STEP else ():
+        last[0].detail.update({MOVES_BY: text_of(by), "argument": name})
+        run.unsettled.append((bound_text(end), last[0].detail))
+    return None
 
 
 def settle(run: Run) -> None:

@@ -56,7 +56,7 @@ def clipped(method: ir.Function, said: Settings, clip: str) -> Iterator[tuple[ir
             yield node, "clipped", False
         elif node.at[:2] > makers[-1]:
             if said.scaled and dotted(node.func) != clip.partition("(")[0]:
-                yield node, "clipped by torch", False
+                yield node, "clipped past it", False
             elif id(node) in always and said.window is not Length.ONE:
                 yield node, "clipped early", said.window is Length.UNKNOWN
 

@@ -59,11 +59,13 @@ class HandedLosses:
 
     def _of(self, found: LossFunction, argument: str, scope: Scope, mean: bool = True) -> Iterator[Fact]:
         function = found.function
-        if function.at in self.told or self.overrides.says_who_divides:
+        if function.at in self.told:
             return
         self.told.add(function.at)
-        yield from self.overrides.again(function)
-        said = with_the_count(function)
+        settled = self.overrides.says_who_divides
+        if not (argument and settled):
+            yield from self.overrides.again(function)
+        said = "used" if settled else with_the_count(function)
         if said == "used" or (said == "ignored" and not (mean and self._is_own_mean(found, scope))):
             return
         arguments: dict[int | str, object] = {COUNT: said, "method": found.name, "handed": argument or "a table"}

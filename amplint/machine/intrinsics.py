@@ -7,7 +7,6 @@ from collections.abc import Callable
 from amplint.domains import parameter_owners, schedule_meanings, scheduler_units
 from amplint.flow import program as ir
 from amplint.machine import gradient_values, step_methods
-from amplint.protocol.cadence import MOVES_BY
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
@@ -139,17 +138,6 @@ def _no_tail(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 def _remark(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`remark(outside="...")`: what the next events say in their detail; `remark()`: nothing any more."""
     run.remarks = {name: value if isinstance(value, str) else text_of(value) for name, value in keywords.items()}
-    return None
-
-
-def _leaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`leaps(number, argument=end)`: the last event has moved a schedule on by so much, if that is more than 1 for
-    certain; of its end it is told what that counts, once the run has shown it."""
-    by, last = args[0], run.events[-1:]
-    several = by > 1 if isinstance(by, int) else known_numbers.window_of(run, by) is not None
-    for name, end in keywords.items() if several and last and last[0].kind is Kind.SCHEDULER_STEP else ():
-        last[0].detail.update({MOVES_BY: text_of(by), "argument": name})
-        run.unsettled.append((scheduler_units.bound_text(end), last[0].detail))
     return None
 
 
@@ -384,7 +372,7 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "hold_reductions": _hold_reductions,
     "keep": _keep,
     "known": _known,
-    "leaps": _leaps,
+    "leaps": scheduler_units.leaps,
     "last_batch": _last_batch,
     "no_tail": _no_tail,
     "of_class": _of_class,
