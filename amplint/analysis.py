@@ -251,7 +251,7 @@ def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: Callable[[], 
     found = _breaches(played, rules)
     said = {breach.key for breach in found}
     single = played.windows(ones()) if found else frozenset()
-    short = Played(played.program, played.tail, ones=single, budget=played.budget)
+    short = Played(played.program, played.tail, ones=single, budget=played.budget, along=played)
     alike = {breach.key for breach in _breaches(short, rules)} if single else said
     always = said if played.budget.exceeded else alike  # what is not looked at with a single micro-step may be there
     for breach in found:
@@ -282,15 +282,16 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
 def _judged(played: Played, at: int, rules: Mapping[str, Rule]) -> list[Breach]:
     """The breaches of the runs from an entry. Where not all runs were played, those that may refute one are first; then
     those that say whether it needs the conditions that it is told with."""
-    found = judge(played.traces(at), rules)
+    seen: dict[int, list[Breach]] = {}
+    found = judge(played.traces(at), rules, seen)
     for _ in range(DOUBTS):
         if not played.try_otherwise(at, [choices for breach in found for choices in breach.otherwise]):
             break
-        found = judge(played.traces(at), rules)
+        found = judge(played.traces(at), rules, seen)
     for _ in range(DOUBTS):
         if not played.try_also(at, [choices for breach in found for choices in breach.without]):
             break
-        found = judge(played.traces(at), rules)
+        found = judge(played.traces(at), rules, seen)
     return found
 
 

@@ -65,10 +65,10 @@ _NODES = (ir.Node, ir.Param)
 def walk(node: object) -> tuple[object, ...]:
     """A node and everything inside it, functions included, in source order.
 
-    That of a compound statement is kept by the statement itself, until so many others were asked about: every pass over
-    a module asks for it.
+    That of a statement is kept by the statement itself, until so many others were asked about: every pass over a module
+    asks for it.
     """
-    if not isinstance(node, _COMPOUND):
+    if type(node) not in _STATEMENTS:
         return _walked(node)
     known = _WALKED.get(id(node))
     if known is None:
@@ -78,8 +78,9 @@ def walk(node: object) -> tuple[object, ...]:
     return known
 
 
-_COMPOUND = (ir.Function, ir.Class, ir.If, ir.For, ir.While, ir.With, ir.Try)
-MOST_WALKED = 4096
+_HOLDING = frozenset({ir.If, ir.For, ir.While, ir.With, ir.Try})
+_STATEMENTS = frozenset(ir.STATEMENTS)
+MOST_WALKED = 32_768
 _WALKED: dict[int, tuple[object, ...]] = {}
 
 
@@ -201,11 +202,13 @@ def reaches(node: object, driven: frozenset[str] = frozenset()) -> set[str]:
     """
     found: set[str] = set()
     for part in walk(node):
-        if isinstance(part, ir.Call) and part.args and last(part.func) in _CALLS:
+        if not isinstance(part, ir.Call):
+            continue
+        if part.args and last(part.func) in _CALLS:
             found |= {last(part.args[0])} - {""}  # `mp.spawn(f, ...)` calls f
-        if isinstance(part, ir.Call) and isinstance(part.func, ir.Name):
+        if isinstance(part.func, ir.Name):
             found.add(part.func.name)
-        elif isinstance(part, ir.Call) and isinstance(part.func, ir.Attr):
+        elif isinstance(part.func, ir.Attr):
             owner = part.func.owner
             own = isinstance(owner, ir.Name) and owner.name in ("self", "cls")
             own = own or (isinstance(owner, ir.Call) and last(owner.func) == "super")
@@ -229,8 +232,8 @@ def functions(body: Iterable[ir.Stmt], method: bool = False) -> Iterator[tuple[s
         elif isinstance(node, ir.Class):
             yield from functions(node.body, method=True)
         else:
-            inner = [child for child in children(node) if not isinstance(child, ir.Param)]
-            yield from functions(inner, method)  # type: ignore[arg-type]
+            inner = [child for child in children(node) if isinstance(child, ir.STATEMENTS)] if type(node) in _HOLDING else ()
+            yield from functions(inner, method)
 
 
 def calls(node: object) -> set[str]:
