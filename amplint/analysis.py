@@ -24,18 +24,17 @@ from amplint.flow.judge import judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.garbage import seldom_collected
-from amplint.lower.asked_models import clips_of_shards
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.loaded_models import loaded_models
-from amplint.lower.pipelined_losses import pipelined_losses
 from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
+from amplint.lower.sharded_models import clips_of_shards
 from amplint.lower.uncalled_states import uncalled_states
 from amplint.own_names import own_names
 from amplint.played import Played, side_by_side
 from amplint.protocol.events import Event, Site
-from amplint.protocol.facts import PIPELINED, SHARDED_CLIP, Fact
+from amplint.protocol.facts import SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, once, stamp
@@ -216,8 +215,7 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
 
 
 _READERS = (
-    *(facts_of, checkpoint_facts, uncalled_states, renewed_scalers, replaced_scalers, pipelined_losses),
-    *(loaded_models, clips_of_shards),
+    *(facts_of, checkpoint_facts, uncalled_states, renewed_scalers, replaced_scalers, loaded_models, clips_of_shards),
 )
 
 
@@ -232,7 +230,7 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
                 words = {**_told(fact), **words}
-                sure = rule.remedy is not None and fact.called not in (PIPELINED, SHARDED_CLIP)  # in some runs, perhaps
+                sure = rule.remedy is not None and fact.called != SHARDED_CLIP  # in some runs, perhaps
                 scene = Scene(words=tuple(words.items())) if sure else None
                 yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words, scene=scene)
                 said |= {rule.id} if rule.once else set()

@@ -43,8 +43,8 @@ class Played:
     """A program and the runs from each of its entries, each played when it is first asked for.
 
     `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
-    `ones`: windows that have a single micro-step. `budget`: what other runs of the same file have spent of. `along`: the
-    same program on another model; what was decided in its runs is decided here, and nothing else is tried.
+    `ones`: windows that have a single micro-step. `budget`: what other runs of the same file have spent of. `along`:
+    the same program on another model; what was decided in its runs is decided here, and nothing else is tried.
     """
 
     def __init__(

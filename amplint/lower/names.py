@@ -232,8 +232,9 @@ def functions(body: Iterable[ir.Stmt], method: bool = False) -> Iterator[tuple[s
         elif isinstance(node, ir.Class):
             yield from functions(node.body, method=True)
         else:
-            inner = [child for child in children(node) if isinstance(child, ir.STATEMENTS)] if type(node) in _HOLDING else ()
-            yield from functions(inner, method)
+            inner = children(node) if type(node) in _HOLDING else []
+            held = [child for child in inner if isinstance(child, ir.STATEMENTS)]
+            yield from functions(held, method)  # type: ignore[arg-type]  # statements
 
 
 def calls(node: object) -> set[str]:

@@ -36,5 +36,5 @@ def quickly_made(kind: type[Value]) -> type[Value]:
             own[name] = value
         own.update(named)
 
-    kind.__init__ = begin  # type: ignore[method-assign]  # it takes what the one of the dataclass takes
+    kind.__init__ = begin  # type: ignore[method-assign, assignment]  # it takes what the one of the dataclass takes
     return kind

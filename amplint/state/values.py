@@ -380,7 +380,7 @@ def text_of(value: Value) -> str:
         return repr(value)
     if type(value) is Condition:
         texts = [text_of(part) for part in value.parts]
-        return f" {value.op} ".join(texts) if len(texts) > 1 else f"{value.op} {texts[0]}"
+        return f" {value.op} ".join(texts) if len(texts) > 1 else " ".join((value.op, *texts))
     if isinstance(value, Public):
         return value.name
     if isinstance(value, Bound):
