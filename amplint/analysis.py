@@ -39,8 +39,8 @@ from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, once, stamp
 from amplint.source.discover import shown
+from amplint.source.lines import LINE
 from amplint.source.prefilter import more_than_zeroing
-from amplint.source.scout import LINE
 
 DOUBTS = 3  # times that runs are looked for that may refute what is found
 MOST_KEPT = 64  # files whose own findings are kept

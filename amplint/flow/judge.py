@@ -25,7 +25,6 @@ MOST_FREE = 8
 
 _CLIPS = frozenset({"clipping"})
 _PRECISION_FLAG = re.compile(r"(?i)\bamp|amp\b|_amp|fp16|half|scaler|mixed|(?<!b)float16")
-_EQUAL = re.compile(r" == '([^']*)'$")
 
 
 def judge(
@@ -150,8 +149,9 @@ def _contradicts(trace: Trace) -> bool:
 
 def _speaks_of_float16(key: str) -> bool:
     """Whether a choice is one for float16: a flag, or a setting that equals the name of such a precision."""
-    equal = _EQUAL.search(key)
-    return bool(_PRECISION_FLAG.search(equal[1] if equal else key)) and not (equal and "bf" in equal[1])
+    _, equal, name = key.rpartition(" == ")
+    quoted = bool(equal) and len(name) > 1 and name[0] == name[-1] == "'"
+    return bool(_PRECISION_FLAG.search(name[1:-1] if quoted else key)) and not (quoted and "bf" in name)
 
 
 def _goes_back(trace: Trace) -> bool:

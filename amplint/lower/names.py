@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 
@@ -17,13 +16,13 @@ class _Parts(dict[type, tuple[str, ...]]):
     """The fields of a type of node that can hold nodes, by their annotations."""
 
     def __missing__(self, kind: type) -> tuple[str, ...]:
-        found = tuple(part.name for part in fields(kind) if _HOLDS.search(str(part.type)))
+        found = tuple(part.name for part in fields(kind) if any(one in str(part.type) for one in _HOLDS))
         self[kind] = found
         return found
 
 
 _PARTS = _Parts()
-_HOLDS = re.compile(r"\b(Expr|Stmt|Param)\b")
+_HOLDS = ("Expr", "Stmt", "Param")
 
 
 def children(node: object) -> list[object]:
