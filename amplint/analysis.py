@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -142,12 +142,15 @@ def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     return frozenset(breach.key for breach in found if breach.site.path == filename)
 
 
-def _witnessed(filename: str, taught: Teaching, tail: int, caller: str) -> Witnessed | None:
-    """What the runs of another file, which imports this one, show of it."""
+def _witnessed(
+    filename: str, taught: Teaching, tail: int, caller: str, unsettled: Set[tuple[str, Site]]
+) -> Witnessed | None:
+    """What the runs of another file, which imports this one, show of it; once they have shown all that is not settled,
+    no more."""
     played = played_file(caller, taught, tail)
     if played is None:
         return None
-    found = list(_all_breaches(played, _NOTHING_HIDDEN, frozenset))
+    found = list(_all_breaches(played, _NOTHING_HIDDEN, frozenset, unsettled))
     runs = (run for at in range(len(played.entries)) for run in played.known(at))
     executed = {function for run in runs for function in run.executed}
     return witnessed(played.program.neighbours.get(shown(filename), ()), executed, found)
@@ -241,13 +244,22 @@ def _told(fact: Fact) -> dict[str, str]:
     return {"through": str(fact.arguments["through"])} if "through" in fact.arguments else {}
 
 
-def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: Callable[[], Set[str]]) -> Iterator[Breach]:
+def _all_breaches(
+    played: Played,
+    rules: Mapping[str, Rule],
+    ones: Callable[[], Set[str]],
+    unsettled: Set[tuple[str, Site]] = frozenset(),
+) -> Iterator[Breach]:
     """The breaches of a program, and those that a window of constant length 1 hides: no more than warnings.
 
-    `ones`: settings with a default of 1; what they hide by default is said to need a longer window.
+    `ones`: settings with a default of 1; what they hide by default is said to need a longer window. `unsettled`: if
+    there are any, no other breaches are asked for.
     """
-    found = _breaches(played, rules)
+    found = _breaches(played, rules, unsettled)
     said = {breach.key for breach in found}
+    if unsettled and unsettled <= _sure(found):
+        yield from found
+        return
     single = played.windows(ones()) if found else frozenset()
     short = Played(played.program, played.tail, ones=single, budget=played.budget, along=played)
     alike = {breach.key for breach in _breaches(short, rules)} if single else said
@@ -261,8 +273,16 @@ def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: Callable[[], 
             yield replace(breach, mild=True, latent=names)
 
 
-def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
-    """The breaches of a program from all of its entries; what one entry has run, the next need not."""
+def _sure(found: Iterable[Breach]) -> set[tuple[str, Site]]:
+    """The breaches that are more than warnings."""
+    return {breach.key for breach in found if not breach.mild}
+
+
+def _breaches(
+    played: Played, rules: Mapping[str, Rule], unsettled: Set[tuple[str, Site]] = frozenset()
+) -> list[Breach]:
+    """The breaches of a program from all of its entries, or as many as settle others; what one entry has run, the next
+    need not."""
     found: dict[tuple[str, Site], Breach] = {}
     executed: set[int] = set()
     for at in range(len(played.entries)):
@@ -274,6 +294,8 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 found[breach.key] = replace(breach, entry=at)
+        if unsettled and unsettled <= _sure(found.values()):
+            break
     return list(found.values())
 
 
