@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -24,24 +24,23 @@ from amplint.flow.judge import judge
 from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.garbage import seldom_collected
-from amplint.lower.asked_models import clips_of_shards
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
 from amplint.lower.loaded_models import loaded_models
-from amplint.lower.pipelined_losses import pipelined_losses
 from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
+from amplint.lower.sharded_models import clips_of_shards
 from amplint.lower.uncalled_states import uncalled_states
 from amplint.own_names import own_names
 from amplint.played import Played, side_by_side
 from amplint.protocol.events import Event, Site
-from amplint.protocol.facts import PIPELINED, SHARDED_CLIP, Fact
+from amplint.protocol.facts import SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, once, stamp
 from amplint.source.discover import shown
+from amplint.source.lines import LINE
 from amplint.source.prefilter import more_than_zeroing
-from amplint.source.scout import LINE
 
 DOUBTS = 3  # times that runs are looked for that may refute what is found
 MOST_KEPT = 64  # files whose own findings are kept
@@ -143,12 +142,15 @@ def _own_now(filename: str, taught: Teaching) -> frozenset[tuple[str, Site]]:
     return frozenset(breach.key for breach in found if breach.site.path == filename)
 
 
-def _witnessed(filename: str, taught: Teaching, tail: int, caller: str) -> Witnessed | None:
-    """What the runs of another file, which imports this one, show of it."""
+def _witnessed(
+    filename: str, taught: Teaching, tail: int, caller: str, unsettled: Set[tuple[str, Site]]
+) -> Witnessed | None:
+    """What the runs of another file, which imports this one, show of it; once they have shown all that is not settled,
+    no more."""
     played = played_file(caller, taught, tail)
     if played is None:
         return None
-    found = list(_all_breaches(played, _NOTHING_HIDDEN, frozenset))
+    found = list(_all_breaches(played, _NOTHING_HIDDEN, frozenset, unsettled))
     runs = (run for at in range(len(played.entries)) for run in played.known(at))
     executed = {function for run in runs for function in run.executed}
     return witnessed(played.program.neighbours.get(shown(filename), ()), executed, found)
@@ -217,8 +219,7 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
 
 
 _READERS = (
-    *(facts_of, checkpoint_facts, uncalled_states, renewed_scalers, replaced_scalers, pipelined_losses),
-    *(loaded_models, clips_of_shards),
+    *(facts_of, checkpoint_facts, uncalled_states, renewed_scalers, replaced_scalers, loaded_models, clips_of_shards),
 )
 
 
@@ -233,7 +234,7 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
                 words = {**_told(fact), **words}
-                sure = rule.remedy is not None and fact.called not in (PIPELINED, SHARDED_CLIP)  # in some runs, perhaps
+                sure = rule.remedy is not None and fact.called != SHARDED_CLIP  # in some runs, perhaps
                 scene = Scene(words=tuple(words.items())) if sure else None
                 yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words, scene=scene)
                 said |= {rule.id} if rule.once else set()
@@ -244,15 +245,24 @@ def _told(fact: Fact) -> dict[str, str]:
     return {"through": str(fact.arguments["through"])} if "through" in fact.arguments else {}
 
 
-def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: Callable[[], Set[str]]) -> Iterator[Breach]:
+def _all_breaches(
+    played: Played,
+    rules: Mapping[str, Rule],
+    ones: Callable[[], Set[str]],
+    unsettled: Set[tuple[str, Site]] = frozenset(),
+) -> Iterator[Breach]:
     """The breaches of a program, and those that a window of constant length 1 hides: no more than warnings.
 
-    `ones`: settings with a default of 1; what they hide by default is said to need a longer window.
+    `ones`: settings with a default of 1; what they hide by default is said to need a longer window. `unsettled`: if
+    there are any, no other breaches are asked for.
     """
-    found = _breaches(played, rules)
+    found = _breaches(played, rules, unsettled)
     said = {breach.key for breach in found}
+    if unsettled and unsettled <= _sure(found):
+        yield from found
+        return
     single = played.windows(ones()) if found else frozenset()
-    short = Played(played.program, played.tail, ones=single, budget=played.budget)
+    short = Played(played.program, played.tail, ones=single, budget=played.budget, along=played)
     alike = {breach.key for breach in _breaches(short, rules)} if single else said
     always = said if played.budget.exceeded else alike  # what is not looked at with a single micro-step may be there
     for breach in found:
@@ -264,8 +274,16 @@ def _all_breaches(played: Played, rules: Mapping[str, Rule], ones: Callable[[], 
             yield replace(breach, mild=True, latent=names)
 
 
-def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
-    """The breaches of a program from all of its entries; what one entry has run, the next need not."""
+def _sure(found: Iterable[Breach]) -> set[tuple[str, Site]]:
+    """The breaches that are more than warnings."""
+    return {breach.key for breach in found if not breach.mild}
+
+
+def _breaches(
+    played: Played, rules: Mapping[str, Rule], unsettled: Set[tuple[str, Site]] = frozenset()
+) -> list[Breach]:
+    """The breaches of a program from all of its entries, or as many as settle others; what one entry has run, the next
+    need not."""
     found: dict[tuple[str, Site], Breach] = {}
     executed: set[int] = set()
     for at in range(len(played.entries)):
@@ -277,21 +295,24 @@ def _breaches(played: Played, rules: Mapping[str, Rule]) -> list[Breach]:
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 found[breach.key] = replace(breach, entry=at)
+        if unsettled and unsettled <= _sure(found.values()):
+            break
     return list(found.values())
 
 
 def _judged(played: Played, at: int, rules: Mapping[str, Rule]) -> list[Breach]:
     """The breaches of the runs from an entry. Where not all runs were played, those that may refute one are first; then
     those that say whether it needs the conditions that it is told with."""
-    found = judge(played.traces(at), rules)
+    seen: dict[int, list[Breach]] = {}
+    found = judge(played.traces(at), rules, seen)
     for _ in range(DOUBTS):
         if not played.try_otherwise(at, [choices for breach in found for choices in breach.otherwise]):
             break
-        found = judge(played.traces(at), rules)
+        found = judge(played.traces(at), rules, seen)
     for _ in range(DOUBTS):
         if not played.try_also(at, [choices for breach in found for choices in breach.without]):
             break
-        found = judge(played.traces(at), rules)
+        found = judge(played.traces(at), rules, seen)
     return found
 
 

@@ -42,11 +42,24 @@ def witnessed(body: Sequence[ir.Stmt], executed: Set[int], broken: Sequence[Brea
     return Witnessed(functions, {breach.key: breach.mild for breach in broken})
 
 
-def upheld(breaches: Sequence[Breach], filename: str, reader: Callable[[str], Witnessed | None]) -> Iterator[Breach]:
-    """The breaches that callers of a file in other files do not refute; where all of these only warn, so is it told."""
+Key = tuple[str, Site]
+"""What makes two breaches the same finding."""
+
+
+def upheld(
+    breaches: Sequence[Breach], filename: str, reader: Callable[[str, Set[Key]], Witnessed | None]
+) -> Iterator[Breach]:
+    """The breaches that callers of a file in other files do not refute; where all of these only warn, so is it told.
+
+    What one of them shows as a mistake is settled: `reader` is told of the others, and none is asked when all are.
+    """
     here = {breach.key for breach in breaches if breach.site.path == filename}
-    callers = importers(filename)[:MOST_CALLERS] if here else ()
-    seen = [found for found in map(reader, callers) if found is not None]
+    unsettled, seen = set(here), list[Witnessed]()
+    for caller in importers(filename)[:MOST_CALLERS] if here else ():
+        found = reader(caller, unsettled) if unsettled else None
+        if found is not None:
+            seen.append(found)
+            unsettled -= {key for key, mild in found.broken.items() if not mild and found.executes(key[1])}
     for breach in breaches:
         calling = [one.broken.get(breach.key) for one in seen if breach.key in here and one.executes(breach.site)]
         told = [mild for mild in calling if mild is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -28,21 +28,23 @@ MOST_DOUBTED = 24
 
 @dataclass
 class _Runs:
-    """The runs from an entry, the model that they are played on, the choices that were tried after them, and how many
-    statements all of them took."""
+    """The runs from an entry, the model that they are played on, the choices that were tried after them, how many
+    statements all of them took, and what happened in those that were asked about."""
 
     model: Model
     runs: list[Run] = field(default_factory=list)
     complete: bool = False
     cost: int = 0
     tried: list[dict[str, bool]] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
 
 
 class Played:
     """A program and the runs from each of its entries, each played when it is first asked for.
 
     `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
-    `ones`: windows that have a single micro-step. `budget`: what other runs of the same file have spent of.
+    `ones`: windows that have a single micro-step. `budget`: what other runs of the same file have spent of. `along`:
+    the same program on another model; what was decided in its runs is decided here, and nothing else is tried.
     """
 
     def __init__(
@@ -52,7 +54,9 @@ class Played:
         patience: int = 1,
         ones: frozenset[str] = frozenset(),
         budget: Budget | None = None,
+        along: Played | None = None,
     ) -> None:
+        self.along = along
         self.program, self.tail, self.patience, self.ones = program, tail, patience, ones
         self.budget = Budget() if budget is None else budget
         self.entries = tuple(entries(program))
@@ -75,7 +79,9 @@ class Played:
 
     def traces(self, at: int) -> list[Trace]:
         """What happened in the runs from an entry."""
-        return [_trace(run, self.entries[at]) for run in self.runs(at)[0]]
+        found = self._found(at)
+        found.traces += [_trace(run, self.entries[at]) for run in found.runs[len(found.traces) :]]
+        return list(found.traces)
 
     def windows(self, among: Iterable[str]) -> frozenset[str]:
         """Those names that stand for the length of a window, by themselves or by what runs did with them."""
@@ -146,13 +152,19 @@ class Played:
 
         for _ in range(MAX_RESTARTS):
             try:
-                made = (
-                    all_runs(one, idle=idle, patience=self.patience) if choices is None else ([one({**choices})], False)
-                )
+                if choices is not None:
+                    made = [one({**choices})], False
+                elif known := self.along.known(at) if self.along is not None else []:
+                    made = _different([one(run.choices) for run in known]), self._along_is_complete(at)
+                else:
+                    made = all_runs(one, idle=idle, patience=self.patience)
                 return _Runs(model, *made, cost=sum(costs))
             except Again:
                 continue
         return _Runs(model, cost=sum(costs))
+
+    def _along_is_complete(self, at: int) -> bool:
+        return self.along is not None and self.along.runs(at)[1]
 
     def leaves_out(self, at: int) -> bool:
         """Whether an entry is left out, since what the runs of its file may take together is spent."""
@@ -168,6 +180,14 @@ class Played:
         start = id(self.entries[at].function)
         through = self._through.get(start)
         return start in executed or (through is not None and through <= executed)
+
+
+def _different(runs: Iterable[Run]) -> list[Run]:
+    """Runs without those in which only that happened which has happened in an earlier one."""
+    first: dict[Hashable, Run] = {}
+    for run in runs:
+        first.setdefault(run.happened, run)
+    return list(first.values())
 
 
 def side_by_side(before: Played, after: Played) -> list[tuple[Trace, Trace]] | None:

@@ -13,7 +13,6 @@ from amplint.dialects.companions import OLDEST, TOGETHER
 
 _LISTS = ("requirements.txt", "requirement*.txt", "requirements/*.txt", "*.yml", "*.yaml", "setup.cfg", "setup.py")
 _INCLUDED = re.compile(r"(?m)^[ \t]*(?:-r|--requirement)[ =]+([^\s#]+)")
-_OF_CONDA = re.compile(r"(?m)^dependencies:")
 
 
 def bounds(folder: Path) -> dict[str, str]:
@@ -56,8 +55,7 @@ def _texts(file: Path, above: tuple[Path, ...]) -> Iterator[str]:
     with suppress(OSError):
         text = file.read_text(encoding="utf-8", errors="replace")
     if file.suffix in (".yml", ".yaml"):
-        of_conda = _OF_CONDA.search(text)
-        text = text[of_conda.end() :] if of_conda is not None else ""  # channels have names too
+        text = f"\n{text}".partition("\ndependencies:")[2]  # channels have names too
     yield text
     for name in _INCLUDED.findall(text) if file.suffix == ".txt" else ():
         if (other := file.parent / name) not in (file, *above):

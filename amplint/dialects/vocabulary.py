@@ -220,6 +220,16 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(part for word in _WORD.findall(spelled) for part in _GLUED.get(word.lower(), (word.lower(),)))
 
 
+_OF_TOKENS = ("tok", "num_items", "n_valid", "nvalid", "valid_")
+
+
+def names_tokens(name: str) -> bool:
+    """Whether a number is, by its name, a count of tokens or of valid targets. Such names are written as one word, and
+    cut short, so often (`ntoks`) that parts of words count."""
+    lowered = name.lower()
+    return any(one in lowered for one in _OF_TOKENS)
+
+
 def within(*texts: str) -> Callable[[str], bool]:
     """Whether a name holds one of some words, or of some in a row, as a question that remembers its answers."""
     singles, rows = _phrases(texts)

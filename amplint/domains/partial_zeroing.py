@@ -15,7 +15,7 @@ from amplint.state.values import Condition, Gradient, Symbol, Value, text_of
 
 def picks(node: ir.If, test: Value) -> bool:
     """Whether what is erased under a test is what the test picks out."""
-    return _picks(test) and any(_erases(child) for child in (*node.body, *node.orelse))
+    return (any(map(_erases, node.body)) or any(map(_erases, node.orelse))) and _picks(test)
 
 
 def passes_over(run: Run, node: ir.If, test: Value, updates: int) -> bool:
@@ -23,9 +23,8 @@ def passes_over(run: Run, node: ir.If, test: Value, updates: int) -> bool:
 
     `updates`: how many there were before it.
     """
-    inner = bool(run.loops) and not run.loops[-1].backward
-    about_it = isinstance(test, (Symbol, Condition)) and "[*]" in text_of(test)
-    return node.gates and inner and about_it and run.passed[1] == updates
+    inner = node.gates and bool(run.loops) and not run.loops[-1].backward
+    return inner and isinstance(test, (Symbol, Condition)) and "[*]" in text_of(test) and run.passed[1] == updates
 
 
 def spares(run: Run) -> bool:
@@ -56,7 +55,7 @@ def _picks(test: Value) -> bool:
 def _erases(node: ir.Stmt) -> bool:
     """Whether a statement, or one under its test, erases the gradient of one parameter."""
     if isinstance(node, ir.If):
-        return any(_erases(child) for child in (*node.body, *node.orelse))
+        return any(map(_erases, node.body)) or any(map(_erases, node.orelse))
     if isinstance(node, ir.Assign):
         return isinstance(node.target, ir.Attr) and node.target.name == "grad"
     func = node.value.func if isinstance(node, ir.Do) and isinstance(node.value, ir.Call) else None

@@ -7,7 +7,6 @@ a region by itself: outside of every region its precision is not known.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 _CONTEXTS = {name: device for dialect in DIALECTS for name, device in dialect.autocasts.items()}
 _DEFAULTS = {"cuda": Precision.FLOAT16, "mps": Precision.FLOAT16, "cpu": Precision.BFLOAT16}
-_FIRST, _ASIDE = re.compile(r"^\w+"), re.compile(r"no_sync|no_grad|timer|profil")
+_ASIDE = ("no_sync", "no_grad", "timer", "profil")
 _OF_CUDA = tuple(f"{name}()" for dialect in DIALECTS for name, device in dialect.devices.items() if device == "cuda")
 _REGIONS = within(words.REGION)
 _CASTS = within(words.CASTING)
@@ -43,8 +42,8 @@ def is_neutral(text: str) -> bool:
 
 
 def _leaves_alone(text: str) -> bool:
-    first = _FIRST.match(text)
-    return (first is not None and first[0] in NEUTRAL) or bool(_ASIDE.search(text))
+    first = text.partition("(")[0].partition(".")[0].partition("[")[0]
+    return first in NEUTRAL or any(one in text for one in _ASIDE)
 
 
 def is_autocast(name: str) -> bool:

@@ -13,7 +13,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.methods import OF_MODEL
 from amplint.dialects.public import COLLECTIVES
-from amplint.dialects.vocabulary import within
+from amplint.dialects.vocabulary import names_tokens, within
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import LOWER
@@ -34,8 +34,8 @@ _COMPUTES = within(words.LOSS, "logits forward train_step training_step encode e
 
 _SWITCH = "require_backward_grad_sync"
 _WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
-_TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_|!= -100|ignore_index")
-_OF_ALL = re.compile(r"(?i)world|global|all_|across|rank")
+_MASKING = ("!= -100", "ignore_index")
+_OF_ALL = ("world", "global", "all_", "across", "rank")
 _FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
 
 
@@ -227,7 +227,8 @@ def counted(run: Run, loss: Loss) -> dict[str, str]:
     if not loss.summed or len(loss.factors) != 1 or run.hooked or run.program.ranks & {"gathers", "collects"}:
         return {}
     factor = next(iter(loss.factors))
-    own = factor.startswith("1 / ") and _TOKENS.search(factor) and not _OF_ALL.search(factor)
+    of_tokens = names_tokens(factor) or any(one in factor.lower() for one in _MASKING)
+    own = factor.startswith("1 / ") and of_tokens and not any(one in factor.lower() for one in _OF_ALL)
     return {"tokens": factor[4:]} if own else {}
 
 

@@ -177,9 +177,9 @@ def _warm(run: Run, argument: str, value: Value, detail: dict[str, str]) -> None
 def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
     """Notes what a horizon is a multiple of, if besides that it is but that many windows, perhaps for each process."""
     factors = value.text.split(" * ")
-    rest = [one for one in factors if not (names_window(one) or units.PROCESSES.search(one))]
+    rest = [one for one in factors if not (names_window(one) or units.names_processes(one))]
     if len(rest) == 1 and rest[0].replace(".", "").isidentifier():
-        processes = any(units.PROCESSES.search(one) for one in factors)
+        processes = any(units.names_processes(one) for one in factors)
         run.horizons.multiplied.append((rest[0], processes, detail))
 
 

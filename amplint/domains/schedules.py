@@ -23,7 +23,7 @@ from amplint.state.values import Function, Instance, Method, Scheduler, Value, t
 
 _RATES = ("get_lr", "_get_closed_form_lr")
 _WARM = within(words.WARMING)
-_NO_TOTAL = re.compile(r"(?i)warm|start|last|cur|_count")
+_NO_TOTAL = ("warm", "start", "last", "cur", "_count")
 _TOTAL = re.compile(
     r"(?i)total|t_max|max_?(iter|step|epoch|update)|num_\w*(iter|step|epoch|update)|\bn?_?(iter|step|epoch|update)s$"
 )
@@ -78,7 +78,7 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
         return
     known_ones = [one for one in every if tags_of(one.value) or _TOTAL.search(one.text)]
     first = [one for one in known_ones if _WARM(one.text) and one.paired and tags_of(one.value)]
-    totals = [one for one in known_ones if not _NO_TOTAL.search(one.text)] or first
+    totals = [one for one in known_ones if not any(part in one.text.lower() for part in _NO_TOTAL)] or first
     if totals:
         run.composed.append(([_counted(run, one) for one in totals], made.said))
 

@@ -38,8 +38,8 @@ def was_told(run: Run, owner: Value) -> bool:
     """Whether an object, or what it is a part of, knows of the window."""
     if isinstance(owner, Symbol) and TOLD in owner.tags:
         return True
-    text = text_of(owner)
-    return bool(run.told) and any(text == known or text.startswith(f"{known}.") for known in run.told)
+    text = text_of(owner) if run.told else ""
+    return any(text == known or text.startswith(f"{known}.") for known in run.told)
 
 
 def may_divide(run: Run, owner: Optimizer | None, handed: Iterable[Value], at: ir.Span) -> None:

@@ -14,7 +14,7 @@ from amplint.state.run import Run
 from amplint.state.values import Symbol, Value, text_of
 
 _KEY = re.compile(r"\['([^\W\d]\w*)'\]").sub
-PROCESSES = re.compile(r"(?i)(num_processes|world_?size)(\(\))?$")
+_PROCESSES = ("num_processes", "world_size", "worldsize")
 """How people call the number of processes. A prepared scheduler steps so many times at every update (accelerate 1.15,
 `scheduler.py`, `step`)."""
 
@@ -50,7 +50,7 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
             held = {tag for tag in found if not schedule_meanings.length_of(tag)} - {"samples", WITH_A_REST}
             return frozenset(held | {"batches"})  # what is not known to be a loader holds samples, then
         found |= {"shrunk"} if by_size and "loaded" in found else set()
-        if OF_A_RANK in found and PROCESSES.search(text_of(right)):
+        if OF_A_RANK in found and names_processes(text_of(right)):
             return found | {SHARED_AGAIN}
         found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
     if op == "*" and any(windows):
@@ -84,3 +84,8 @@ def _keeps(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]
     other = left if tags_of(right) & (EXACT | {OF_A_RANK}) else right
     epochs = "epochs" in tags_of(other) or (isinstance(other, Symbol) and names_epochs(other.text))
     return op == "*" and (epochs or type(other) is int)
+
+
+def names_processes(text: str) -> bool:
+    """Whether a number is, by its name, how many processes there are."""
+    return text.removesuffix("()").lower().endswith(_PROCESSES)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from amplint.findings import Edit
+from amplint.source.lines import LINE
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_LINES = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 
 def edited_notebook(data: bytes, edits: Sequence[Edit]) -> bytes | None:
@@ -40,7 +40,7 @@ def _written(before: str, value: list[str] | str, changed: str) -> str:
     if isinstance(value, str):
         return json.dumps(changed, ensure_ascii=ascii_only)
     old = dict(zip(value, _items(before), strict=True))
-    lines = [old.get(line) or json.dumps(line, ensure_ascii=ascii_only) for line in _LINES.findall(changed)]
+    lines = [old.get(line) or json.dumps(line, ensure_ascii=ascii_only) for line in LINE.findall(changed)]
     inside = before[1 : before.index('"')] if value else ""
     comma = re.search(r'"([ \t\r\n]*,[ \t\r\n]*)"', before) if len(value) > 1 else None
     tail = before[before.rindex('"') + 1 : -1] if value else ""

@@ -6,7 +6,6 @@ as it is, byte by byte.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ import libcst as cst
 
 from amplint.findings import Place
 from amplint.protocol.events import Site
+from amplint.source.lines import END
 from amplint.source.parse import Tree, parse
 
-_LINE_END = re.compile(r"\r\n?|\n")
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 Span = tuple[int, int]
 
@@ -45,7 +44,7 @@ class Code:
     def __post_init__(self) -> None:
         """Raises Unparsable."""
         self.tree = parse(self.text)
-        found = list(_LINE_END.finditer(self.text))
+        found = list(END.finditer(self.text))
         self.starts = [0, *(end.end() for end in found)]
         self.ends = [*(end.start() for end in found), len(self.text)]
         stack: list[cst.CSTNode] = [self.tree.module]
@@ -210,7 +209,7 @@ def applied(text: str, changes: list[Change]) -> str | None:
 
 def offsets_of(text: str) -> list[int]:
     """The offset at which each line starts."""
-    return [0, *(end.end() for end in _LINE_END.finditer(text))]
+    return [0, *(end.end() for end in END.finditer(text))]
 
 
 def every(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -25,16 +25,24 @@ MOST_FREE = 8
 
 _CLIPS = frozenset({"clipping"})
 _PRECISION_FLAG = re.compile(r"(?i)\bamp|amp\b|_amp|fp16|half|scaler|mixed|(?<!b)float16")
-_EQUAL = re.compile(r" == '([^']*)'$")
 
 
-def judge(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[Breach]:
-    """The breaches that stand, each once, the most serious form of it; sorted by place."""
+def judge(
+    traces: Sequence[Trace], rules: Mapping[str, Rule], seen: dict[int, list[Breach]] | None = None
+) -> list[Breach]:
+    """The breaches that stand, each once, the most serious form of it; sorted by place.
+
+    `seen`: what each trace, by identity, has shown to the same rules before; it learns.
+    """
+    seen = {} if seen is None else seen
     goes_back = any(_goes_back(trace) for trace in traces)
     meant = [trace for trace in traces if not _contradicts(trace) and _goes_back(trace) is goes_back]
     asking = asking_of(rules)
     beside = _contrasts(meant, rules)
-    every = [(trace, [*_breaches(trace, asking), *beside[at]]) for at, trace in enumerate(meant)]
+    for trace in meant:
+        if id(trace) not in seen:
+            seen[id(trace)] = list(_breaches(trace, asking))
+    every = [(trace, [*seen[id(trace)], *beside[at]]) for at, trace in enumerate(meant)]
     unused = _CLIPS if any(map(steps, meant)) else _CLIPS | {"scaler"}
     runs = [
         (trace, [one for one in _hidden(found, rules) if steps(trace) or rules[one.rule].family not in unused])
@@ -141,8 +149,9 @@ def _contradicts(trace: Trace) -> bool:
 
 def _speaks_of_float16(key: str) -> bool:
     """Whether a choice is one for float16: a flag, or a setting that equals the name of such a precision."""
-    equal = _EQUAL.search(key)
-    return bool(_PRECISION_FLAG.search(equal[1] if equal else key)) and not (equal and "bf" in equal[1])
+    _, equal, name = key.rpartition(" == ")
+    quoted = bool(equal) and len(name) > 1 and name[0] == name[-1] == "'"
+    return bool(_PRECISION_FLAG.search(name[1:-1] if quoted else key)) and not (quoted and "bf" in name)
 
 
 def _goes_back(trace: Trace) -> bool:

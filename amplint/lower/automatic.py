@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -23,8 +22,8 @@ from amplint.protocol.events import Site
 from amplint.protocol.facts import IN_A_LOOP, Fact
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
-_STEPS = re.compile(r"(?i)step|batch|iter|len$")
-_EPOCHS = re.compile(r"(?i)^(max_|num_|n_|total_)?epochs?$")
+_STEPS = ("step", "batch", "iter")
+_EPOCHS = frozenset(f"{many}{one}" for many in ("", "max_", "num_", "n_", "total_") for one in ("epoch", "epochs"))
 _LOSS, _SCALED, _WINDOW = within(words.LOSS), within(words.SCALED), within(words.WINDOW)
 _BACKWARDS = frozenset({"backward", "manual_backward"})
 
@@ -237,8 +236,14 @@ def _horizons(call: ir.Call, schedule: Schedule, scope: Scope) -> Iterator[tuple
         if isinstance(value, ir.Const):
             return
         names = {*(_named(part) for part in walk(value)), *reads(value)} - {"", "self"}
-        if name == "steps_per_epoch" or any(map(_STEPS.search, names)):
+        if name == "steps_per_epoch" or any(map(_counts_steps, names)):
             yield name, "batches" if _COUNTED in names else "steps", name != "steps_per_epoch" and _is_named(value)
-        elif _EPOCHS.match(last(value)):
+        elif last(value).lower() in _EPOCHS:
             yield name, "epochs", _is_named(value)
         return
+
+
+def _counts_steps(name: str) -> bool:
+    """Whether a name is one of what counts steps or batches, or a length."""
+    lowered = name.lower()
+    return lowered.endswith("len") or any(one in lowered for one in _STEPS)

@@ -35,6 +35,9 @@ class Content:
         )
 
 
+_NOTHING = Content()
+
+
 class Contents:
     """The contents of the statements of one module."""
 
@@ -44,9 +47,11 @@ class Contents:
 
     def of(self, nodes: Iterable[object]) -> Content:
         """What happens in any of several statements or expressions."""
-        total = Content()
+        total = _NOTHING
         for node in nodes:
-            total |= self._one(node)
+            found = self._one(node)
+            if found is not _NOTHING:
+                total = found if total is _NOTHING else total | found
         return total
 
     def _one(self, node: object) -> Content:
@@ -63,7 +68,7 @@ class Contents:
     def _expression(self, node: object) -> Content:
         made = [part for part in walk(node) if isinstance(part, ir.Call)]
         if not made:
-            return Content()
+            return _NOTHING
         return Content(
             frozenset(calls(node)),
             frozenset(reaches(node, self.usage.driven)),

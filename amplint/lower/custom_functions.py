@@ -5,7 +5,6 @@ A function that casts by itself, that is decorated, or that a region is switched
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects.syntax import AUTOCASTS, FUNCTIONS
@@ -19,7 +18,8 @@ _PRODUCTS = frozenset(
 )
 """What autocast runs in its lower precision: https://docs.pytorch.org/docs/2.13/amp.html#autocast-op-reference."""
 
-_CASTS = re.compile(r"(?i)^(to|float|half|bfloat16|double|type|type_as)$|dtype|autocast|custom_(fwd|bwd)|amp_")
+_CASTS = frozenset("to float half bfloat16 double type type_as".split())
+_OF_CASTS = ("dtype", "autocast", "custom_fwd", "custom_bwd", "amp_")
 
 
 def unprepared(body: tuple[ir.Stmt, ...], scope: Scope) -> frozenset[int]:
@@ -46,7 +46,7 @@ def _multiplies(node: ir.Class, scope: Scope) -> bool:
     plain = all(last(mark) == "staticmethod" for method in methods.values() for mark in method.decorators)
     parts = [part for method in methods.values() for child in method.body for part in walk(child)]
     named = {str(getattr(part, "name", "")) for part in parts} | {key for part in parts for key in _keywords(part)}
-    return plain and "saved_tensors" in named and not any(map(_CASTS.search, named)) and _has_product(back)
+    return plain and "saved_tensors" in named and not any(map(_speaks_of_casts, named)) and _has_product(back)
 
 
 def _keywords(node: object) -> Iterator[str]:
@@ -90,3 +90,9 @@ def _covered(regions: list[ir.With], nodes: Iterable[object]) -> set[str]:
             seen.add(name)
             waiting += users[name].body
     return found
+
+
+def _speaks_of_casts(name: str) -> bool:
+    """Whether a name says that something is cast, or under which precision it runs."""
+    lowered = name.lower()
+    return lowered in _CASTS or any(one in lowered for one in _OF_CASTS)

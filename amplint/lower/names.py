@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 
@@ -17,13 +16,13 @@ class _Parts(dict[type, tuple[str, ...]]):
     """The fields of a type of node that can hold nodes, by their annotations."""
 
     def __missing__(self, kind: type) -> tuple[str, ...]:
-        found = tuple(part.name for part in fields(kind) if _HOLDS.search(str(part.type)))
+        found = tuple(part.name for part in fields(kind) if any(one in str(part.type) for one in _HOLDS))
         self[kind] = found
         return found
 
 
 _PARTS = _Parts()
-_HOLDS = re.compile(r"\b(Expr|Stmt|Param)\b")
+_HOLDS = ("Expr", "Stmt", "Param")
 
 
 def children(node: object) -> list[object]:
@@ -65,10 +64,10 @@ _NODES = (ir.Node, ir.Param)
 def walk(node: object) -> tuple[object, ...]:
     """A node and everything inside it, functions included, in source order.
 
-    That of a compound statement is kept by the statement itself, until so many others were asked about: every pass over
-    a module asks for it.
+    That of a statement is kept by the statement itself, until so many others were asked about: every pass over a module
+    asks for it.
     """
-    if not isinstance(node, _COMPOUND):
+    if type(node) not in _STATEMENTS:
         return _walked(node)
     known = _WALKED.get(id(node))
     if known is None:
@@ -78,8 +77,9 @@ def walk(node: object) -> tuple[object, ...]:
     return known
 
 
-_COMPOUND = (ir.Function, ir.Class, ir.If, ir.For, ir.While, ir.With, ir.Try)
-MOST_WALKED = 4096
+_HOLDING = frozenset({ir.If, ir.For, ir.While, ir.With, ir.Try})
+_STATEMENTS = frozenset(ir.STATEMENTS)
+MOST_WALKED = 32_768
 _WALKED: dict[int, tuple[object, ...]] = {}
 
 
@@ -201,11 +201,13 @@ def reaches(node: object, driven: frozenset[str] = frozenset()) -> set[str]:
     """
     found: set[str] = set()
     for part in walk(node):
-        if isinstance(part, ir.Call) and part.args and last(part.func) in _CALLS:
+        if not isinstance(part, ir.Call):
+            continue
+        if part.args and last(part.func) in _CALLS:
             found |= {last(part.args[0])} - {""}  # `mp.spawn(f, ...)` calls f
-        if isinstance(part, ir.Call) and isinstance(part.func, ir.Name):
+        if isinstance(part.func, ir.Name):
             found.add(part.func.name)
-        elif isinstance(part, ir.Call) and isinstance(part.func, ir.Attr):
+        elif isinstance(part.func, ir.Attr):
             owner = part.func.owner
             own = isinstance(owner, ir.Name) and owner.name in ("self", "cls")
             own = own or (isinstance(owner, ir.Call) and last(owner.func) == "super")
@@ -229,8 +231,9 @@ def functions(body: Iterable[ir.Stmt], method: bool = False) -> Iterator[tuple[s
         elif isinstance(node, ir.Class):
             yield from functions(node.body, method=True)
         else:
-            inner = [child for child in children(node) if not isinstance(child, ir.Param)]
-            yield from functions(inner, method)  # type: ignore[arg-type]
+            inner = children(node) if type(node) in _HOLDING else []
+            held = [child for child in inner if isinstance(child, ir.STATEMENTS)]
+            yield from functions(held, method)  # type: ignore[arg-type]  # statements
 
 
 def calls(node: object) -> set[str]:

@@ -7,7 +7,6 @@ to do nothing to what it is handed.
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -128,20 +127,6 @@ def function_of(importer: str, qualified: str, hops: int = _HOPS) -> ir.Function
         return function_of(file, other, hops - 1)
     taken = _taken(file, {name}) if len(found.names.get(name, ())) == 1 else None
     return next((node for node in taken or () if isinstance(node, ir.Function) and node.name == name), None)
-
-
-def class_text(importer: str, qualified: str, hops: int = _HOPS) -> str:
-    """The text of the class of a neighbouring file that a name means, empty if there is no one such class."""
-    place = resolved(importer, qualified, own=True)
-    found = outline(place[0]) if place is not None and len(place[1]) == 1 and hops else None
-    if place is None or found is None:
-        return ""
-    file, (name,) = place
-    other = handed_on(found, name)
-    if other is not None:
-        return class_text(file, other, hops - 1)
-    units = [unit for unit in found.names.get(name, ()) if isinstance(unit, ast.ClassDef)]
-    return found.text(units[0]) if len(units) == 1 else ""
 
 
 def _taken(file: str, names: set[str]) -> Body | None:

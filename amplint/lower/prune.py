@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -122,11 +121,17 @@ def _enters_freezing(context: ir.Expr) -> bool:
     handed."""
     if not isinstance(context, ir.Call):
         return _FREEZES(last(context))
-    alone = isinstance(context.func, ir.Name) and bool(_ALONE.search(context.func.name))
+    alone = isinstance(context.func, ir.Name) and _is_for_some(context.func.name)
     return alone and bool(context.args) and all(isinstance(arg, (ir.Name, ir.Attr)) for arg in context.args)
 
 
-_ALONE = re.compile(r"(?i)^(only|just|solely|training|train|learning|updating)(_|$)|_only$")
+_ALONE = frozenset("only just solely training train learning updating".split())
+
+
+def _is_for_some(name: str) -> bool:
+    """Whether a block is called as if it were for those alone which it is handed: `train_only`, `only(critic)`."""
+    said = words.words(name)
+    return bool(said) and (said[0] in _ALONE or said[-1] == "only")
 
 
 def _varying(body: Body) -> frozenset[str]:
@@ -371,8 +376,13 @@ def _casts_by_hand(function: ir.Function) -> bool:
     """Whether a function casts to a precision that a setting names: `x.to(COMPUTE_DTYPE)`."""
     made = (node for node in walk(function) if isinstance(node, ir.Call) and last(node.func) == "to")
     given = (value for call in made for value in (*call.args, *(value for _, value in call.keywords)))
-    return any(_DTYPE.search(dotted(value)) for value in given)
+    return any(_is_named_dtype(dotted(value)) for value in given)
 
 
-_DTYPE = re.compile(r"(?i)^((self|config|cfg|args)\.)*\w*dtype$")
-"""A setting, unlike the `dtype` of another tensor."""
+def _is_named_dtype(name: str) -> bool:
+    """Whether a name is that of a setting, unlike the `dtype` of another tensor."""
+    *owners, own = name.lower().split(".")
+    return own.endswith("dtype") and _OF_SETTINGS.issuperset(owners)
+
+
+_OF_SETTINGS = frozenset({"self", "config", "cfg", "args"})

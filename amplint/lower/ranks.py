@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Iterable
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
-from amplint.dialects.vocabulary import within
+from amplint.dialects.vocabulary import names_tokens, within
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, walk
 
@@ -22,7 +21,6 @@ _AVERAGES, _OF_WEIGHTS, _MODEL = within(words.AVERAGING_PACKAGES), within(words.
 _PUTS_TOGETHER = within(words.AVERAGING)
 _COUNTS = within("count counts num number len numel get tensor")
 _MEASURED = frozenset({"reset", "update", "add", "append", "result", "compute", "item"})
-_TOKENS = re.compile(r"(?i)tok|num_items|n_?valid|valid_")
 _COMBINES = within(words.COLLECTING, words.SYNCHRONIZING)
 _COLLECTIVES = frozenset({"all_reduce", "reduce", "all_reduce_", "allreduce", "all_gather", "reduce_scatter"})
 
@@ -61,7 +59,7 @@ def _synchronizes(node: object) -> bool:
 
 def _totals(node: object, defined: frozenset[str]) -> bool:
     """Whether a number of tokens comes from a function that is not seen and does not say that it counts."""
-    if not isinstance(node, ir.Assign) or not _TOKENS.search(last(node.target)):
+    if not isinstance(node, ir.Assign) or not names_tokens(last(node.target)):
         return False
     calls = [part for part in walk(node.value) if isinstance(part, ir.Call) and isinstance(part.func, ir.Name)]
     names = {last(call.func) for call in calls}

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from amplint.dialects import vocabulary as words
-from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.made_scalers import makes_plain, reached
-from amplint.lower.names import dotted, functions, last, walk
-from amplint.lower.project import class_text
+from amplint.lower.names import dotted, functions, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, Fact
-
-_RESTORES = within(words.RESTORING)
-_KEEPS_SCALER = re.compile(r"""(?s)def load_state_dict\b.*['"]scaler['"]|['"]scaler['"].*def load_state_dict\b""")
 
 
 def renewed_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
@@ -55,18 +48,7 @@ def _of_class(path: str, klass: ir.Class, scope: Scope) -> Iterator[Fact]:
     early = reached(methods, "__init__") if made else set()
     first = [node for name in early for node in walk(methods[name])]
     for name, node, scaler in made:
-        loaded = any(_loads(one, scaler) for one in first) or _restored(path, first, scaler.rpartition(".")[0], scope)
+        loaded = any(_loads(one, scaler) for one in first)
         again = any(_loads(methods[other], scaler) for other in reached(methods, name))
         if name not in early and loaded and not again:
             yield _fact(path, node, scaler)
-
-
-def _restored(path: str, nodes: list[object], holder: str, scope: Scope) -> bool:
-    """Whether the object that holds a scaler is handed to a function that restores its state, the scaler's included."""
-    calls = [node for node in nodes if isinstance(node, ir.Call) and _RESTORES(last(node.func))]
-    handed = {dotted(value) for call in calls for value in (*call.args, *(value for _, value in call.keywords))}
-    if holder.count(".") != 1 or holder not in handed:
-        return False
-    made = (node.value for node in nodes if isinstance(node, ir.Assign) and dotted(node.target) == holder)
-    classes = (scope.qualified(value.func) for value in made if isinstance(value, ir.Call))
-    return any(_KEEPS_SCALER.search(class_text(path, name)) for name in classes if name is not None)

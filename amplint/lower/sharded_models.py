@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from amplint.dialects.syntax import CLIPS_OF_NORM, SHARDED
 from amplint.flow import program as ir
 from amplint.lower.names import dotted, functions, last, reads, speaks_of_shards, walk
+from amplint.lower.project import neighbours_of
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import SHARDED_CLIP, Fact
@@ -18,6 +19,12 @@ from amplint.protocol.facts import SHARDED_CLIP, Fact
 _GATHERS = frozenset({"full_optim_state_dict", "sharded_optim_state_dict", "optim_state_dict"})
 
 Body = tuple[ir.Stmt, ...]
+
+
+def clips_of_shards(path: str, body: Body) -> Iterator[Fact]:
+    """Every clip by torch's own function of a model that the module knows as FSDP1's."""
+    if may_hold(body):
+        yield from sharded_clips(path, body, neighbours_of(path, body).bodies.values())
 
 
 def may_hold(body: Body) -> bool:

@@ -11,9 +11,11 @@ from amplint.state.values import Value
 
 def truth(run: Run, node: ir.If, test: Value) -> bool:
     """The truth of a test; where it is open, one that neither passes a batch over nor refuses the run, if there is."""
-    decided, equal = set(run.decisions), dict(run.equal)
+    if not (_stops(run, node, True) or _stops(run, node, False)):
+        return truths.truth(run, test)
+    decided, equal = len(run.decisions), dict(run.equal)
     answer = truths.truth(run, test)
-    fresh = [key for key in run.decisions if key not in decided and key not in run.forced]
+    fresh = [key for key in [*run.decisions][decided:] if key not in run.forced]
     if len(fresh) != 1 or not _stops(run, node, answer):
         return answer
     first = run.decisions[fresh[0]]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Sync, Wrapper
 from amplint.protocol.readings import Reading
+from amplint.protocol.values import quickly_made
 
 
 class Kind(Enum):
@@ -106,6 +107,7 @@ class Gate:
     counter: str = field(default="", compare=False)
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Event:
     """One thing that happened to one optimizer, scaler or scheduler.

@@ -18,9 +18,8 @@ SAVED, LOADED = "an optimizer's state is saved", "an optimizer's state is loaded
 REPLACED = "a sharded scaler is replaced by a plain one"
 SHARDED_CLIP = "a sharded model is clipped by the norm of its shards"
 HALF_LOADED = "a model is loaded in half precision and trained in mixed precision"
-PIPELINED = "the losses of a pipeline are divided after its backward"
 IDLE = "a schedule is handed to a loop that steps none"
-"""Facts about what is saved, loaded, replaced, clipped, divided and handed over go by these, not by a call's name."""
+"""Facts about what is saved, loaded, replaced, clipped and handed over go by these, not by a call's name."""
 
 IN_A_LOOP = "in a framework's loop"
 """How a fact about a method is used that a framework calls from a loop of its own; `called` says what it does there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING
 from dataclasses import fields as fields_of
 from typing import Any, TypeVar
 
@@ -20,14 +21,20 @@ def with_changes(value: Value, /, **changes: Any) -> Value:
 def quickly_made(kind: type[Value]) -> type[Value]:
     """A frozen dataclass of which new values hold what they are given alone: the rest is read from the class.
 
-    For classes of many fields, each with a plain default but for those that are always given.
+    For classes of many fields, each with a default but for those that are always given. What is made anew for each
+    value (an empty dict) is made whether it is given or not.
     """
-    names = tuple(field.name for field in fields_of(kind))  # type: ignore[arg-type]  # a dataclass
+    fields = fields_of(kind)  # type: ignore[arg-type]  # a dataclass
+    names = tuple(field.name for field in fields)
+    made = tuple((one.name, one.default_factory) for one in fields if one.default_factory is not MISSING)
 
-    def begin(self: object, *given: object, **named: object) -> None:
+    def begin(self: object, /, *given: object, **named: object) -> None:
         own = self.__dict__
-        own.update(zip(names, given, strict=False))
+        for name, make in made:
+            own[name] = make()
+        for name, value in zip(names, given, strict=False):
+            own[name] = value
         own.update(named)
 
-    kind.__init__ = begin  # type: ignore[method-assign]  # it takes what the one of the dataclass takes
+    kind.__init__ = begin  # type: ignore[method-assign, assignment]  # it takes what the one of the dataclass takes
     return kind

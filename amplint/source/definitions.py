@@ -12,8 +12,9 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import DERIVED_FROM
 from amplint.dialects.vocabulary import within
 from amplint.source.asked import stamp
+from amplint.source.lines import LINE
 from amplint.source.reading import Unreadable, decoded, read
-from amplint.source.scout import LINE, OPERATORS, TRAINING, blanks, deciding, makes_objects
+from amplint.source.scout import OPERATORS, TRAINING, blanks, deciding, makes_objects
 from amplint.source.trees import every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
@@ -30,12 +31,11 @@ _ACTING = re.compile(
 _PRECISION = re.compile(r"\bautocast\(|\btorch\.(?:bfloat16|float16|half)\b")
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
-_LOSS = re.compile(r"(?i)loss|criterion|entropy|objective")
-_SCHEDULE = re.compile(rf"(?:^|\.)(?:{'|'.join(sorted(DERIVED_FROM))})$")
+_LOSS = ("loss", "criterion", "entropy", "objective")
 _SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
 _PART = within(words.OPTIMIZER, words.SCALER)
 _STARS = re.compile(r"\bimport\s*\(?\s*\*")
-_TORCH_S = re.compile(r"(Optimizer|LRScheduler|_Scheduler|Enum|NamedTuple|TypedDict|Protocol|Dataset|Sampler)$")
+_TORCH_S = tuple("Optimizer LRScheduler _Scheduler Enum NamedTuple TypedDict Protocol Dataset Sampler".split())
 
 Unit = ast.stmt
 
@@ -132,7 +132,13 @@ def _takes_all(path: str, changed: int, size: int) -> bool:
 def _acts(path: str, changed: int, size: int) -> bool:
     """Whether anything in a file may have a part in a step. Kept as long as the file is the same."""
     text = _text(path, changed, size)
-    return any(kind.search(text) for kind in (_ACTING, _LOSS, _MAKES, _SCHEDULES, _PRECISION))
+    return _speaks_of_loss(text) or any(kind.search(text) for kind in (_ACTING, _MAKES, _SCHEDULES, _PRECISION))
+
+
+def _speaks_of_loss(text: str) -> bool:
+    """Whether a text holds what a loss is called."""
+    lowered = text.lower()
+    return any(one in lowered for one in _LOSS)
 
 
 def _says(text: str, name: str) -> bool:
@@ -182,7 +188,7 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
         return False
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
-        acts = bool(_ACTING.search(text) or _LOSS.search(text)) or makes_objects(unit) or _gives_precision(unit)
+        acts = bool(_ACTING.search(text) or _speaks_of_loss(text)) or makes_objects(unit) or _gives_precision(unit)
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
@@ -213,7 +219,7 @@ def is_quiet(found: Outline, name: str) -> bool:
 def _only_named(unit: ast.ClassDef) -> bool:
     """Whether a class is another one under a name of its own."""
     own = (node for node in unit.body if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)))
-    return len(unit.bases) == 1 and not any(_TORCH_S.search(ast.unparse(base)) for base in unit.bases) and not any(own)
+    return len(unit.bases) == 1 and not ast.unparse(unit.bases[0]).endswith(_TORCH_S) and not any(own)
 
 
 def _holds_loss(unit: ast.ClassDef) -> bool:
@@ -222,14 +228,14 @@ def _holds_loss(unit: ast.ClassDef) -> bool:
         node.target.id for node in unit.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
     plain = all(isinstance(node, (ast.AnnAssign, ast.Expr, ast.Pass)) for node in unit.body)
-    return plain and not unit.bases and any(_LOSS.search(name) for name in fields)
+    return plain and not unit.bases and any(_speaks_of_loss(name) for name in fields)
 
 
 def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
     bases = [ast.unparse(node) for node in unit.bases]
     if _is_schedule(found, unit):
         return True
-    if any(_TORCH_S.search(text) for text in bases):
+    if any(text.endswith(_TORCH_S) for text in bases):
         return False
     if base:
         return True
@@ -238,7 +244,7 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
     text = found.text(unit)
     if any(getattr(node, "name", "") in OPERATORS for node in unit.body):
         return True
-    if _ACTING.search(text) or (_LOSS.search(unit.name) and TRAINING.search(text)) or _gives_loss(unit):
+    if _ACTING.search(text) or (_speaks_of_loss(unit.name) and TRAINING.search(text)) or _gives_loss(unit):
         return True
     every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))
     return any(_ACTING.search(found.text(above)) for above in every)
@@ -254,14 +260,14 @@ def _is_schedule(found: Outline, unit: ast.ClassDef) -> bool:
 def _of_torch(found: Outline, base: str) -> bool:
     """Whether a base class is one of torch's schedulers, by the imports of its file."""
     known = (handed_on(found, base) or " ".join(found.stars)).startswith("torch.optim")
-    return bool(_SCHEDULE.search(base)) and (known or "lr_scheduler." in base)
+    return base.rpartition(".")[2] in DERIVED_FROM and (known or "lr_scheduler." in base)
 
 
 def _gives_loss(unit: ast.ClassDef) -> bool:
     """Whether an object of a class returns a loss when it is called."""
     called = (node for node in unit.body if isinstance(node, ast.FunctionDef) and node.name in ("forward", "__call__"))
     returned = (part.value for node in called for part in inside(node) if isinstance(part, ast.Return) and part.value)
-    return any(_LOSS.search(ast.unparse(value)) for value in returned)
+    return any(_speaks_of_loss(ast.unparse(value)) for value in returned)
 
 
 def _is_literal(unit: Unit) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import io
-import re
 import tokenize
 from collections.abc import Iterator
 
+from amplint.source.lines import END, lines_of
+
 _STEP = "    "
-_LINE_END = re.compile(r"\r\n?|\n")
 _BETWEEN = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING})
 
 Moves = dict[int, int]
@@ -23,8 +23,8 @@ Moves = dict[int, int]
 
 def evened(text: str) -> tuple[str, Moves] | None:
     """The text with the same indentation for all that stands equally deep; None if Python has no tokens for it."""
-    ends = _LINE_END.findall(text)
-    lines = _LINE_END.split(text)
+    ends = END.findall(text)
+    lines = lines_of(text)
     moved: Moves = {}
     try:
         for row, column, depth in _beginnings(text):
@@ -42,7 +42,7 @@ def evened(text: str) -> tuple[str, Moves] | None:
 def _beginnings(text: str) -> Iterator[tuple[int, int, int]]:
     """Where each logical line begins, (row from 1, column from 0), and how many blocks it stands in."""
     depth, waiting = 0, True
-    for token in tokenize.generate_tokens(io.StringIO(_LINE_END.sub("\n", text)).readline):
+    for token in tokenize.generate_tokens(io.StringIO(END.sub("\n", text)).readline):
         depth += (token.type == tokenize.INDENT) - (token.type == tokenize.DEDENT)
         if token.type == tokenize.NEWLINE:
             waiting = True
@@ -60,7 +60,7 @@ def without(text: str, row: int) -> str | None:
     if not around:
         return None
     node = min(around, key=lambda one: ((one.end_lineno or 0) - one.lineno, -one.col_offset))
-    lines, ends = _LINE_END.split(text), [*_LINE_END.findall(text), ""]
+    lines, ends = lines_of(text), [*END.findall(text), ""]
     first, last = node.lineno - 1, node.end_lineno or node.lineno
     before = lines[first].encode()[: node.col_offset].decode()
     behind = lines[last - 1].encode()[node.end_col_offset or 0 :].decode().partition("#")[0]

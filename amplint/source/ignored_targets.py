@@ -25,8 +25,7 @@ MOST = 64
 
 _HINT = re.compile(r"ignore|padding_value|masked_fill|-\s*100\b|ForSeq2Seq|ForTokenClass|CompletionOnly")
 _TARGETS = re.compile(r"(?i)label|target|(?<![a-z])(tgt|trg|y)(?![a-z])")
-_IGNORE = re.compile(r"(?i)ignore")
-_COLLATORS = re.compile(r"DataCollatorFor(Seq2Seq|TokenClassification|CompletionOnlyLM)$")
+_COLLATORS = tuple(f"DataCollatorFor{one}" for one in ("Seq2Seq", "TokenClassification", "CompletionOnlyLM"))
 """transformers 4.57 and TRL: labels are padded with `label_pad_token_id`, by default -100, or masked with it."""
 
 _FILLS = {"masked_fill": 1, "masked_fill_": 1, "full": 1, "full_like": 1, "new_full": 1}
@@ -106,13 +105,13 @@ def _fillings(node: ast.stmt) -> Iterator[str]:
     found = {value for value in _filled(node) if value}
     if found:
         named = bool(_TARGETS.search(ast.unparse(node)))
-        yield from (value for value in sorted(found) if named or _IGNORE.search(value))
+        yield from (value for value in sorted(found) if named or "ignore" in value.lower())
 
 
 def _collated(statement: ast.stmt) -> Iterator[str]:
     """The values that collators of a library fill labels with."""
     for call in (node for node in inside(statement) if isinstance(node, ast.Call)):
-        if _COLLATORS.search(_called(call)):
+        if _called(call).endswith(_COLLATORS):
             told = (keyword.value for keyword in call.keywords if keyword.arg == "label_pad_token_id")
             yield next((_value(value) for value in told), "-100")
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from amplint.source.lines import lines_of
+
 Moved = tuple[str, int]
 """A line of Python, and how many columns further left than in the cell it starts."""
 
@@ -30,11 +32,6 @@ _BARE = re.compile(
 _ASSIGNED = re.compile(r"(?P<target>[ \t]*[\w.,\[\] \t]+=[ \t]*)(?:!|%(?=\w))")
 _TOKEN = re.compile(r"(?P<quote>\"{3}|'{3}|\"|')|(?P<comment>#)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<joined>\\$)")
 _ENDS = {quote: re.compile(rf"\\.|{quote}") for quote in ('"""', "'''", '"', "'")}
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines as Python counts them, without their ends."""
-    return re.split(r"\r\n|\r|\n", text)
 
 
 def plain(cell: str) -> list[Moved]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from amplint.findings import Place
-from amplint.source.ipython import Moved, lines_of, plain
+from amplint.source.ipython import Moved, plain
+from amplint.source.lines import lines_of
 from amplint.source.reading import LIMIT, Unreadable
 from amplint.source.scout import check_brackets
 from amplint.source.script import Line, Script

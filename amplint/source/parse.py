@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import libcst as cst
 
 from amplint.source.evened import Moves, evened, without
+from amplint.source.lines import lines_of
 from amplint.source.positions import Positions, positions_of
 from amplint.source.reading import Unparsable
 
-_LINE_END = re.compile(r"\r\n?|\n")
 """Where LibCST counts lines: `str.splitlines` would also split at form feeds."""
 
 _UNEVEN = re.compile(r"(?m)^[ \t]*(?:\f[ \t\f]*[^\s#]|\\\r?$)")
@@ -39,7 +39,7 @@ class Tree:
 def parse(text: str) -> Tree:
     """The tree of a text. Raises Unparsable."""
     module, moved = _parsed(text)
-    return Tree(module, positions_of(module, moved), _LINE_END.split(text))
+    return Tree(module, positions_of(module, moved), lines_of(text))
 
 
 def _parsed(text: str) -> tuple[cst.Module, Moves]:

@@ -7,7 +7,6 @@ names that are imported here, would bring all of its providers.)
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from types import TracebackType
 
@@ -16,8 +15,8 @@ from libcst._nodes.internal import CodegenState
 from libcst._position import CodePosition, CodeRange
 
 from amplint.source.evened import Moves
+from amplint.source.lines import END
 
-_LINE_END = re.compile(r"\r\n?|\n")
 """Where LibCST counts lines: `str.splitlines` would also split at form feeds."""
 
 
@@ -26,7 +25,7 @@ class Positions:
 
     def __init__(self, module: cst.Module, places: dict[int, tuple[int, int]], code: str, moved: Moves) -> None:
         self._module, self._places, self._moved = module, places, moved
-        self._begins = [0, *(found.end() for found in _LINE_END.finditer(code))]
+        self._begins = [0, *(found.end() for found in END.finditer(code))]
 
     def __contains__(self, node: cst.CSTNode) -> bool:
         return id(node) in self._places

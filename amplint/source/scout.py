@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.source.glance import HELD, SEEDING, may_hold_a_step, sets_a_precision
+from amplint.source.lines import LINE
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -25,10 +26,8 @@ MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
 
 MAX_BRACKETS = 200
-LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
-_MAKERS = re.compile(r"GradScaler$")
 OPERATORS = frozenset(f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i"))
 """Methods that run where an operator stands."""
 
@@ -99,7 +98,7 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     if any(keyword.arg in LOSS_ARGUMENTS for keyword in node.keywords):
         return True
     name = _last(node.func)
-    if name in SEEDING or name in seeds or _MAKERS.search(name) or _makes_an_optimizer(node):
+    if name in SEEDING or name in seeds or name.endswith("GradScaler") or _makes_an_optimizer(node):
         return True
     if name == "clip_grad_norm_":  # of a model that somebody keeps, who may know more of it
         return HELD.search(text) is not None
@@ -211,12 +210,9 @@ def _length(node: ast.FunctionDef) -> int:
     return last - first
 
 
-_MODEL = re.compile(r"(?i)model|net")
-
-
 def _makes_a_model(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a function is called after a model and returns an object of a class, which perhaps gives its own loss."""
-    if not _MODEL.search(node.name):
+    if not any(one in node.name.lower() for one in ("model", "net")):
         return False
     parts = inside(node)
     returned = [part.value for part in parts if isinstance(part, ast.Return) and part.value is not None]

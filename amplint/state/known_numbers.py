@@ -9,19 +9,18 @@ from amplint.state.counting import names_window
 from amplint.state.counts import Count, Length
 from amplint.state.run import Run
 from amplint.state.values import SET, Gated, Origin, Symbol, Value
-from amplint.state.words import says
 
 ASSUMED = frozenset({"assumed"})
 """The tag of a count of micro-steps of which nobody has seen where it begins."""
 
-_COMPUTED = says(r" [-+*/%]+ ")
+_COMPUTED = tuple(f" {one} " for one in ("+", "-", "*", "/", "//", "%", "**"))
 
 
 def window_of(run: Run, value: Value) -> Length | None:
     """The window's length that a symbol stands for, None when it stands for no window."""
     if not isinstance(value, Symbol) or value.offset or value.origin is Origin.DATA or value.tags & SET:
         return None
-    named = names_window(value.text) and not _COMPUTED(value.text)  # `a // accum` is no `accum`
+    named = names_window(value.text) and not any(one in value.text for one in _COMPUTED)  # `a // accum` is no `accum`
     if not named and value.text not in run.model.windows:
         return None
     return Length(1 if run.forced.get(single(value.text)) else run.model.length(value), value.text)

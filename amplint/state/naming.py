@@ -34,12 +34,12 @@ def named(run: Run, value: Value, name: str) -> Value:
     if is_made(value):
         governed = value.governed or _OWN_SCHEDULER(value.text)
         return with_changes(value, text=name, governed=governed)
-    if isinstance(value, Symbol) and _is_window(value, name) and _COMPUTED(value.text):
+    if isinstance(value, Symbol) and _is_window(value, name) and any(one in value.text for one in _COMPUTED):
         return with_changes(value, text=name)
     return value
 
 
-_COMPUTED = says(r" (//?|\*) ")
+_COMPUTED = (" // ", " / ", " * ")
 
 
 def _is_window(value: Symbol, name: str) -> bool:

@@ -24,6 +24,7 @@ _NUMBERS_SCALER = within(words.NUMBERS_SCALER)
 _SCHEDULER, _RATE = within(words.SCHEDULER), ending(words.RATE_ITSELF)
 _GIVEN, _ONE = consisting(words.OPTIMIZER_ITSELF, "scaler", words.KINDS), within(words.OPTIMIZER_ITSELF, "scaler")
 _LOSS = within(words.LOSS)
+_UNUSED: frozenset[str] = frozenset()
 _MODEL_METHODS = frozenset({"parameters", "train", "eval", "named_parameters"})
 
 
@@ -44,11 +45,12 @@ def is_scheduler_name(name: str) -> bool:
 
 def is_model(run: Run, symbol: Symbol) -> bool:
     """Whether a symbol is called, or used as, a model."""
-    if symbol.name[:1].isupper() and _OPTIMIZER_CLASS(symbol.name):
+    name = symbol.name
+    if name[:1].isupper() and _OPTIMIZER_CLASS(name):
         return False  # BertAdam is no BERT
-    used = run.program.usage.get(symbol.name, frozenset())
-    named = _MODEL(symbol.name) and not _ENDS_OPTIMIZER(symbol.name)  # that of the critic is none
-    return named or not used.isdisjoint(_MODEL_METHODS)
+    if _MODEL(name) and not _ENDS_OPTIMIZER(name):  # that of the critic is none
+        return True
+    return not run.program.usage.get(name, _UNUSED).isdisjoint(_MODEL_METHODS)
 
 
 def is_a_model(run: Run, value: Value) -> bool:
@@ -136,7 +138,7 @@ def _used(run: Run, symbol: Symbol) -> frozenset[str]:
     """The methods that are called on a symbol; on an element of `scalers`, those on `scaler`."""
     name = symbol.name
     singular = name.removesuffix("s") if symbol.text.endswith("[*]") else name
-    return run.program.usage.get(name) or run.program.usage.get(singular, frozenset())
+    return run.program.usage.get(name) or run.program.usage.get(singular, _UNUSED)
 
 
 @lru_cache(maxsize=4096)

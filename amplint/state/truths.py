@@ -21,9 +21,11 @@ from amplint.state.values import (
     last_part,
     text_of,
 )
-from amplint.state.words import says
 
-_LAST_BATCH = says(r"(?i)^(is_)?last_(batch|iter(ation)?|micro_?batch)$|^end_of_(dataloader|epoch|loader)$")
+_LAST_BATCH = frozenset(
+    [f"{asks}last_{one}" for asks in ("", "is_") for one in "batch iter iteration micro_batch microbatch".split()]
+    + [f"end_of_{one}" for one in ("dataloader", "epoch", "loader")]
+)
 
 
 def truth(run: Run, value: Value) -> bool:
@@ -33,7 +35,7 @@ def truth(run: Run, value: Value) -> bool:
     if isinstance(value, Symbol):
         if known_numbers.window_of(run, value) is not None:
             return True
-        if run.in_batches and _LAST_BATCH(value.name):
+        if run.in_batches and value.name.lower() in _LAST_BATCH:
             return run.last_batch
         return run.decide(text_of(value), value.origin, default=value.origin is not Origin.DATA)
     if isinstance(value, Condition):

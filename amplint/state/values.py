@@ -92,6 +92,7 @@ class Incomplete(dict[Key, Value]):
     by_name = True
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Gated:
     """A truth that says whether this micro-step is the boundary of a window; `counter`: how its counter is spelled.
@@ -145,6 +146,7 @@ class Trail:
     off: str = ""
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Loss:
     """A loss: the factor between the criterion's mean (`summed`: its sum over the batch) and it, None if not known.
@@ -347,6 +349,7 @@ class Super:
     klass: Class
 
 
+@quickly_made
 @dataclass(frozen=True)
 class Stream:
     """Something to iterate over, of a length that is perhaps not known.
@@ -375,6 +378,9 @@ def text_of(value: Value) -> str:
         return f"{value.text} {sign} {abs(value.offset)}" if value.offset else value.text
     if type(value) in _PLAIN:
         return repr(value)
+    if type(value) is Condition:
+        texts = [text_of(part) for part in value.parts]
+        return f" {value.op} ".join(texts) if len(texts) > 1 else " ".join((value.op, *texts))
     if isinstance(value, Public):
         return value.name
     if isinstance(value, Bound):
@@ -385,9 +391,6 @@ def text_of(value: Value) -> str:
         return f"{value.model or 'model'}.parameters()"
     if isinstance(value, Instance):
         return value.text
-    if isinstance(value, Condition):
-        texts = [text_of(part) for part in value.parts]
-        return f" {value.op} ".join(texts) if len(texts) > 1 else " ".join((value.op, *texts))
     if isinstance(value, Length) and value.name.isdecimal():
         return value.name  # a literal that is played as a smaller number
     if isinstance(value, (str, *NUMBER)):

@@ -65,12 +65,6 @@ from amplint.catalogue.amounts import undivided, window_words
 from amplint.catalogue.remedy import Delete, Divide, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
-from amplint.protocol.facts import PIPELINED, Fact
-
-
-def _of_a_pipeline(fact: Fact) -> dict[str, str] | None:
-    return {"n": str(fact.arguments["divisor"])} if fact.called == PIPELINED else None
-
 
 RULE = Rule(
     tier=Tier.ERROR,
@@ -78,7 +72,6 @@ RULE = Rule(
     "undivided loss and are {n} times too large",
     advice="divide the loss by {n} before its backward",
     when=(Condition(STEPS, late=True, also=undivided),),
-    find=_of_a_pipeline,
     place=Kind.BACKWARD,
     because=((Kind.LOSS_DIVIDED, "the division comes too late here"),),
     words=window_words,
