@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from amplint.findings import Finding, Place
 from amplint.report import Report
 from amplint.report.concise import position
-from amplint.report.paint import paint, severity
+from amplint.report.links import rule_url
+from amplint.report.paint import leading, paint, severity
 from amplint.report.snippet import Mark, lines_of, shown_rows, snippet
 from amplint.report.summary import applicable
 
@@ -59,7 +60,9 @@ def _paragraph(finding: Finding, lines: Mapping[Source, Sequence[str]], report: 
         said = f"{paint('run', 'help', colour)}: {finding.live.status}: {finding.live.what}"
         told += [f"{paint(f'{margin} =', 'gutter', colour)} {said}"]
     if first:
-        page = f"{paint('page', 'help', colour)}: amplint rule {finding.code}"
+        on_terminal = colour and bool(report.width)
+        command = leading(f"amplint rule {finding.code}", rule_url(finding.code), on_terminal)
+        page = f"{paint('page', 'help', colour)}: {command}"
         told += [f"{paint(f'{margin} =', 'gutter', colour)} {page}"]
     return told
 

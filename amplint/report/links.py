@@ -7,12 +7,13 @@ from functools import cache
 
 def rule_url(rule: str) -> str | None:
     """The address of a rule's page; None as long as no documentation site is set in `[project.urls]`."""
-    site = _site()
-    return f"{site}/rules/{rule}" if site else None
+    address = site()
+    return f"{address}/rules/{rule}/" if address else None
 
 
 @cache
-def _site() -> str | None:
+def site() -> str | None:
+    """The address of the documentation site, if it has one."""
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:

@@ -15,6 +15,14 @@ def paint(text: str, role: str, colour: bool) -> str:
     return f"\x1b[{_CODES[role]}m{text}\x1b[0m" if colour and text else text
 
 
+def leading(text: str, address: str | None, shown: bool) -> str:
+    """A text that leads somewhere when it is clicked, in a terminal that can do that; others show the text alone.
+
+    The sequence: https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda
+    """
+    return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\" if shown and address else text
+
+
 def severity(value: Severity, text: str, colour: bool) -> str:
     """The text in the colour of a severity."""
     return paint(text, value.value, colour)

@@ -21,7 +21,7 @@ from amplint.fingerprint import fingerprints
 from amplint.report import Report
 from amplint.report.gitlab import fingerprint_of_path
 from amplint.report.json_list import said
-from amplint.report.links import rule_url
+from amplint.report.links import rule_url, site
 from amplint.selection import known_rules
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -45,7 +45,8 @@ def render(report: Report) -> str:
 
 
 def _driver(rules: Iterable[Rule], version: str) -> Json:
-    return {"name": "amplint", **({"semanticVersion": version} if version else {}), "rules": list(map(_rule, rules))}
+    about = {**({"semanticVersion": version} if version else {}), **({"informationUri": site()} if site() else {})}
+    return {"name": "amplint", **about, "rules": list(map(_rule, rules))}
 
 
 def _rule(rule: Rule) -> Json:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 
 from amplint.findings import Finding, Place, Severity
 
@@ -86,8 +87,13 @@ def statements_of(text: str) -> list[range]:
     return [range(row, last + 1) for kind, row, last, _ in _tokens(text) if kind == "statement"]
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int, int, str]]:
+@lru_cache(maxsize=4)
+def _tokens(text: str) -> tuple[tuple[str, int, int, str], ...]:
     """Comments with row and column, statements with first and last row; columns count from 1."""
+    return tuple(_read(text))
+
+
+def _read(text: str) -> Iterator[tuple[str, int, int, str]]:
     import tokenize
 
     first: int | None = None

@@ -147,7 +147,6 @@ def test_what_a_notebook_should_not_hold_does_not_matter():
     assert script.text.endswith("x = 1\n")
     assert set(script.texts) == {5, 6}
     assert notebook_of(b"\xef\xbb\xbf" + notebook("x = 1")).text == "x = 1\n"
-    assert notebook_of(b" \n").text == ""
 
 
 @pytest.mark.parametrize(
@@ -155,6 +154,9 @@ def test_what_a_notebook_should_not_hold_does_not_matter():
     [
         (b'{"cells": [\n<<<<<<< HEAD\n', 2, "not valid JSON"),
         (b"\xff", 1, "utf-8"),
+        (b"", 1, "is empty"),
+        (b" \n", 1, "is empty"),
+        (b"null", 1, "no cells"),
         (b"[]", 1, "no cells"),
         (b'{"cells": 3}', 1, "no cells"),
         (b"[" * 200_000, 1, "too deeply"),
