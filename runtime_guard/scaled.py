@@ -115,7 +115,8 @@ def found_by(scalers: Iterable[Any], optimizer: Any) -> list[Tensor] | None:
     """What a scaler has found in the gradients of an optimizer that it has unscaled, since its last update, and has not
     stepped: more than 0 for an overflow. None if no scaler has unscaled them."""
     for scaler in scalers:
-        state = scaler._per_optimizer_states.get(id(optimizer))
+        states = getattr(scaler, "_per_optimizer_states", {})  # one that is not enabled has none
+        state = states.get(id(optimizer))
         if state is not None and state["stage"].name == "UNSCALED":
             return list(state["found_inf_per_device"].values())
     return None
