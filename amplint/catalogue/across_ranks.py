@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isclose
 
 from amplint.protocol.events import Event, Kind
-from amplint.protocol.ranks import SET_LATE
+from amplint.protocol.ranks import SET_LATE, Wrapper
 from amplint.protocol.readings import RankFacts, RanksReading, TokenShare
 from amplint.protocol.state import Moment
 
@@ -17,9 +17,14 @@ def boundary_words(moment: Moment) -> dict[str, str]:
     """By what the last backward of a window is kept from reducing, and what the ranks see of the window."""
     own = "the gradients of the window's last micro-step stay on their rank"
     if _set_late(moment.last.get(Kind.BACKWARD)):
-        return {"held": f"{_LATE}: {own}", "cure": _EARLIER}
-    seen = "no rank ever sees the gradients of the others" if moment.ledger.sharing.alone else own
-    return {"held": f"the last backward before the step runs in `no_sync`: {seen}", "cure": _OUTSIDE}
+        return {"held": f"{_LATE}: {own}", "result": _APART, "cure": _EARLIER}
+    sharing = moment.ledger.sharing
+    seen = "no rank ever sees the gradients of the others" if sharing.alone else own
+    if sharing.wrapper is Wrapper.BY_PARAMETER:
+        held = "the last backward before the step runs after `set_requires_gradient_sync(False)`"
+        return {"held": f"{held}: {seen}", "result": _WITHOUT, "cure": _SWITCHED}
+    result = _WITHOUT if sharing.wrapper is Wrapper.SHARDED else _APART
+    return {"held": f"the last backward before the step runs in `no_sync`: {seen}", "result": result, "cure": _OUTSIDE}
 
 
 def outside_words(moment: Moment) -> dict[str, str]:
@@ -38,6 +43,9 @@ _LATE = (
     "`require_backward_grad_sync` is set after the forward, which reads it, and each micro-step obeys the value of the "
     "one before"
 )
+_APART = "the copies of the model drift apart"
+_WITHOUT = "the step is made without them"
+_SWITCHED = "call `set_requires_gradient_sync(True)` before the backward of the micro-step that completes the window"
 _EARLIER = "set it before the forward"
 _OUTSIDE = "run forward and backward of the micro-step that completes the window outside of `no_sync`"
 
