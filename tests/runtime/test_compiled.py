@@ -60,7 +60,7 @@ def codes(found):
         (whole, N, []),
         (mean, 1, []),
         (whole, 1, ["missing-loss-division"]),
-        (divided, N, ["double-loss-division"]),
+        (divided, N, ["wrong-loss-divisor"]),
     ],
 )
 def test_a_division_inside_of_a_compiled_region_counts(backend, loss_of, by, wrong):
