@@ -19,6 +19,7 @@ from runtime_guard.hooks import Replaced
 from runtime_guard.late import number
 from runtime_guard.normalization import learning_rate
 from runtime_guard.put_off import Entry
+from runtime_guard.scaled import found_by
 from runtime_guard.scales import ScaleAccount
 from runtime_guard.stepping import argument
 from runtime_guard.threads import calling_frame, runs_step
@@ -184,7 +185,8 @@ class StepAgain(Comparing):
         closure = given[1] if len(given) > 1 else named.get("closure")
         name, inside = recorder.optimizer(optimizer), self.inside()
         watch = recorder.watches[name]
-        if recorder.in_step.waits(optimizer, name):
+        scalers = (scaler for scaler, _ in recorder.scalers.living())
+        if recorder.in_step.waits(optimizer, name) or (not inside["scaler.step"] and found_by(scalers, optimizer)):
             return None
         if callable(closure) or not recorder.ranks.alone or watch.empty or name in recorder.by_hand.whole:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from math import isclose
 from typing import Any
@@ -27,6 +28,7 @@ from runtime_guard.unseen import unseen
 from runtime_guard.ways import Outcome
 
 Watched = list[tuple[Any, str | None, list[Tensor], gradients.Stamp]]
+INSIDE = "what losses weigh for optimizers that step in hooks, while the backward pass runs: that is not judged"
 _MOST_DIVISORS = 16
 _MOST_ASKED = 8
 
@@ -41,6 +43,28 @@ def _hooked(reading: Outcome) -> bool:
     """Whether something that is no operation of the graph has changed what arrived at a criterion."""
     pairs = [(term.weight, term.reckoned) for term in reading.terms if term.scale == 1.0]
     return any(one and other and not isclose(one, other, rel_tol=1e-2) for one, other in pairs)
+
+
+class Running:
+    """The backward that runs. `stepped`: the optimizers that have stepped meanwhile, in hooks of their parameters."""
+
+    def __init__(self, recorder: Recorder, brought: Brought, scaler: str | None) -> None:
+        self._recorder, self._brought, self._scaler = recorder, brought, scaler
+        self.stepped: set[str] = set()
+
+    def steps(self, optimizer: Any) -> None:
+        """The event of a pass that an optimizer uses before it is over. What its loss weighs is known only then."""
+        recorder, name = self._recorder, self._recorder.optimizer(optimizer)
+        self.stepped.add(name)
+        recorder.by_hand.hides(name, INSIDE)
+        recorder.measures.run(recorder.numbers.erased, optimizer)
+        place = self._brought.place
+        recorder.feed(
+            Kind.BACKWARD, stack=place, optimizer=name, scaler=self._scaler, weight=None,
+            scaled=None if self._scaler is None and recorder.scalers.living() else self._scaler is not None,
+            detail=self._brought.detail, forward=Precision.UNKNOWN, region=Precision.UNKNOWN, alone=False,
+            branches=recorder.gates.branches(place),
+        )  # fmt: skip
 
 
 class Begun:
@@ -62,6 +86,13 @@ class Begun:
         return [self.root], self._brought, self._scaler, watched, (Precision.UNKNOWN, self._region), False
 
 
+class Here(threading.local):
+    """What is known of the pass that runs in a thread: the scales that may be in it, whether it begins with gradients
+    that somebody had made, and whether its graph was back-propagated before."""
+
+    began: tuple[tuple[Scale, ...], bool, bool] = (), False, False
+
+
 class Backward:
     """The listener at `torch.autograd._engine_run_backward`, through which backward and autograd.grad both go."""
 
@@ -71,7 +102,7 @@ class Backward:
         self._divisors: dict[tuple[Stack, float], dict[str, str]] = {}
         self._unseen, self._underway = unseen(), recorder.underway
         self._penalties = Penalties(recorder)
-        self._began: tuple[tuple[Scale, ...], bool, bool] = (), False, False
+        self._here = Here()
         self.latest: tuple[Outcome, bool] | None = None
 
     def begins(self, args: Any, kwargs: Any) -> Any:
@@ -112,8 +143,10 @@ class Backward:
         into = args[4] if len(args) > 4 else ()
         handed = next((one.scaler for one in present if start is not None and one.number == start != 1), None)
         shared = self._underway.shares(roots, len(args) > 2 and bool(args[2]))
-        self._began = present, any(root.numel() != 1 for root in roots), shared
-        return roots, brought, scaler_of(roots, present) or handed, watched, regions, bool(into)
+        self._here.began = present, any(root.numel() != 1 for root in roots), shared
+        scaler = scaler_of(roots, present) or handed
+        recorder.underway.running = Running(recorder, brought, scaler)
+        return roots, brought, scaler, watched, regions, bool(into)
 
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
@@ -127,14 +160,15 @@ class Backward:
         recorder = self._recorder
         recorder.thread.inside["backward"] -= 1
         roots, brought, scaler, watched, (forward, region), chosen = token
-        stack = brought.place
+        stack, early = brought.place, self._stepped_early()
+        watched = [one for one in watched if one[1] not in early]
         reached = self._reached(watched, roots) or ([] if chosen else self._gathered(watched, roots, stack))
-        self._missed = not reached  # then all parameters are looked at next time
+        self._missed = not reached and not early  # then all parameters are looked at next time
         begins = not reached or self._begins(reached[0][1], stack)
         reading = self._read([thing for thing, _, _ in reached], begins, stack)
         if "through" not in brought.detail and _hooked(reading):
             brought = replace(brought, detail={**brought.detail, "hooked": "yes"})
-        present, handed, shared = self._began
+        present, handed, shared = self._here.began
         scaled = is_scaled(reading, scaler, present, handed)
         if own_scale(roots):
             scaled = None  # whoever has put it in takes it out
@@ -152,9 +186,16 @@ class Backward:
             )  # fmt: skip
         recorder.sharing.passed()
         recorder.reached = names
-        recorder.crossings.passed(roots, stack, recorder.owners_by_tensor, names)
+        recorder.crossings.passed(roots, stack, recorder.owners_by_tensor, names | early)
         recorder.passed(roots, stack)
         recorder.seen()
+        if early:
+            self.latest = None  # such a pass is always heard
+
+    def _stepped_early(self) -> set[str]:
+        """The optimizers that have stepped while the pass ran; it runs no longer."""
+        running, self._underway.running = self._underway.running, None
+        return running.stepped if running is not None else set()
 
     def _read(self, reached: list[Any], begins: bool, stack: Stack) -> Outcome:
         """What was measured of the pass."""
@@ -206,6 +247,7 @@ class Backward:
     def fails(self, token: Any) -> None:
         """A pass that raised has filled nothing that one could speak of."""
         if token is not None and not isinstance(token, Asked):
+            self._recorder.underway.running = None
             self._recorder.thread.inside["backward"] -= 1
             self._recorder.measures.run(self._recorder.numbers.failed)
             self._recorder.seen()

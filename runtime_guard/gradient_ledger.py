@@ -66,7 +66,7 @@ class GradientLedger:
     it.
     """
 
-    optimizer: weakref.ref[Optimizer]
+    optimizer: Living
     chosen: list[weakref.ref[Tensor]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     factors: list[Number] = field(default_factory=list)
@@ -334,6 +334,24 @@ def _view(gradient: Tensor) -> Tensor:
 def _values(gradient: Tensor) -> Tensor:
     """A copy of the sampled values."""
     return _view(gradient).clone()
+
+
+class Living:
+    """Optimizers that step the same parameters, held weakly: the first of them that lives."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._held = [weakref.ref(optimizer)]
+
+    def add(self, optimizer: Optimizer) -> None:
+        """One more."""
+        self._held = [*(held for held in self._held if held() is not None), weakref.ref(optimizer)]
+
+    def __call__(self) -> Optimizer | None:
+        """The first that lives."""
+        for held in self._held:
+            if (optimizer := held()) is not None:
+                return optimizer
+        return None
 
 
 def _chosen(optimizer: Optimizer) -> list[Tensor]:

@@ -10,11 +10,14 @@ from typing import Any
 
 from amplint.catalogue import RULES
 from runtime_guard.configuration import choice, mode_of
+from runtime_guard.endings import Ending, WindowsSeen, ending_of, unfinished
 from runtime_guard.hooks import Shield
 from runtime_guard.ignores import Ignores
+from runtime_guard.interim import Interim
 from runtime_guard.listening import Listening
 from runtime_guard.recorder import Recorder
 from runtime_guard.report.document import document
+from runtime_guard.report.joined import part_of
 from runtime_guard.report.terminal import summary
 from runtime_guard.roles import inner_schedule
 from runtime_guard.unchecked import NothingChecked, unfollowed, why_unchecked
@@ -23,10 +26,6 @@ from runtime_guard.violations import ProtocolViolation, Violation, Violations
 
 class GuardWarning(UserWarning):
     """A violation, in mode `warn`."""
-
-
-class WindowsSeen(BaseException):
-    """Raised in the user's code after as many windows as were asked for; not an error, and not to be caught there."""
 
 
 class guard:
@@ -68,9 +67,13 @@ class guard:
             probe_every,
             at_once=self.mode == "raise",
         )
+        self.interim = Interim()
+        self._ending: Ending | None = None
+        awake = stop_after_windows is not None
         self._listening = Listening(
-            self.recorder, self._verdict, self._pending, self._admit, self._failed, stop_after_windows is not None
+            self.recorder, self._verdict, self._pending, self._admit, self._failed, awake, self.interim
         )
+        self.recorder.ranks.report = self._part
         self._given = {"optimizer": optimizer, "scaler": scaler, "scheduler": scheduler}
         self.off: dict[str, None] = {}
 
@@ -91,9 +94,15 @@ class guard:
         tally = self.recorder.tally
         return why_unchecked(list(self.off), unfollowed(tally), tally.windows, tally.steps)
 
-    def report(self) -> dict[str, Any]:
-        """Everything that was seen, as the JSON report has it."""
-        return document(self)
+    @property
+    def ending(self) -> Ending:
+        """How the run has ended."""
+        return self._ending or unfinished()
+
+    def report(self, wait: bool = True) -> dict[str, Any]:
+        """Everything that was seen, as the JSON report has it. `wait`: for numbers that are on their way from a
+        device."""
+        return document(self, wait)
 
     def summary(self) -> str:
         """The report for people: what is wrong, what was confirmed, what could not be followed."""
@@ -111,15 +120,22 @@ class guard:
         if self.mode == "off":
             return
         self._listening.end()
+        self.interim.end()
+        self._ending = ending_of(error, trace, self.recorder.tally.windows, self.recorder.sites.is_of_user)
         shield = Shield("the end of the run", self._failed)
         shield.run(self.recorder.settle, True)
-        Shield("the other ranks", self._failed).run(self.recorder.ranks.exchange, error is None)
-        if error is None:
+        if self._ending.whole:
             shield.run(self.recorder.end)
+        Shield("the other ranks", self._failed).run(self.recorder.ranks.exchange, self._ending.whole)
+        if self._ending.whole:
             shield.run(self.recorder.compare)
             self._verdict()
             if self.whole and self.mode == "raise":
                 self.demand()
+
+    def _part(self) -> dict[str, Any]:
+        """What rank 0 is told of this one."""
+        return part_of(self.report())
 
     def demand(self) -> None:
         """Raises NothingChecked if nothing could be checked."""

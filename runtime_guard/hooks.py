@@ -65,9 +65,9 @@ class Listener:
 
     `before(args, kwargs)` returns a token, or a `Replaced`; `after(token, result)` and `abandon(token)` return nothing.
     `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see;
-    `verdict` where something waits to be said. With a `rhythm`, calls are compared by `again` where they come again;
-    `opens`: such a call begins a micro-step. With a
-    `lane`, calls of a loop that has been steady for long pass by; `keeps`: something is left with what they return.
+    `verdict` where something waits to be said; `over` after each call, in the shield. With a `rhythm`, calls are
+    compared by `again` where they come again; `opens`: such a call begins a micro-step. With a `lane`, calls of a loop
+    that has been steady for long pass by; `keeps`: something is left with what they return.
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class Listener:
         self.opens = self.keeps = False
         self.lane: Lane | None = None
         self.admit: Callable[[], None] | None = None
+        self.over: Callable[[], None] | None = None
 
     def before(self, args: Arguments, kwargs: dict[str, Any]) -> tuple[Any, Arguments, dict[str, Any]]:
         """The token of this call, and the arguments to pass on."""
@@ -111,6 +112,8 @@ class Listener:
                     self.hear_out(token, result)
                 else:
                     rhythm.after(self, token, result)
+                if self.over is not None:
+                    self.over()
             except Exception as error:
                 self._shield.fails(error)
         if self._waiting:

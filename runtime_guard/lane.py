@@ -84,16 +84,23 @@ class Lane:
     """The calls of a period, and how far they have come. `steps`: None while no window passes by.
 
     `woken`: the listeners and tokens of calls that were open when it was woken, outermost first. `failed` is told of
-    what breaks in here; then no window passes by any more. `awake`: none ever does.
+    what breaks in here; then no window passes by any more. `awake`: none ever does. `due`: whether a window is to be
+    looked at for another reason.
     """
 
     __slots__ = (
-        "_at", "_awake", "_before", "_end", "_failed", "_inside", "_kept", "_lock", "_most", "_periods", "_sleeper",
-        "_thread", "steps", "woken",
+        "_at", "_awake", "_before", "_due", "_end", "_failed", "_inside", "_kept", "_lock", "_most", "_periods",
+        "_sleeper", "_thread", "steps", "woken",
     )  # fmt: skip
 
-    def __init__(self, lock: Any, failed: Callable[[Exception], object], awake: bool = False) -> None:
-        self._lock, self._failed, self._awake = lock, failed, awake
+    def __init__(
+        self,
+        lock: Any,
+        failed: Callable[[Exception], object],
+        awake: bool = False,
+        due: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._lock, self._failed, self._awake, self._due = lock, failed, awake, due
         self._sleeper: Sleeper | None = None
         self.steps: tuple[Step, ...] | None = None
         self._at = self._end = self._periods = self._most = self._thread = 0
@@ -183,7 +190,7 @@ class Lane:
         """A period is over."""
         self._before, self._kept = self._kept, []
         self._at, self._periods = 0, self._periods + 1
-        if self._periods >= self._most:
+        if self._periods >= self._most or self._due():
             self.wake()
 
     def _out(self, listener: Hears, told: Callable[..., object], *result: Any) -> bool:

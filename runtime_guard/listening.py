@@ -38,6 +38,7 @@ from runtime_guard.checkpoints import Checkpoints
 from runtime_guard.clipping import Clipping
 from runtime_guard.epochs import Epochs
 from runtime_guard.hooks import TRACER, Failed, Hooks, Listener, Shield, defining
+from runtime_guard.interim import Interim
 from runtime_guard.kept import TAKING_HOOKS, TELLS_HOOKS, shy
 from runtime_guard.lane import Lane
 from runtime_guard.recorder import Recorder
@@ -51,7 +52,8 @@ _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "_clip_grads_with_norm_")  # th
 
 
 class Listening:
-    """The hooks of one guard. `awake`: every window is looked at, however long the loop has been steady."""
+    """The hooks of one guard. `awake`: every window is looked at, however long the loop has been steady. `interim`: is
+    told of each step."""
 
     def __init__(
         self,
@@ -61,12 +63,13 @@ class Listening:
         admit: Callable[[], None] | None,
         failed: Failed,
         awake: bool,
+        interim: Interim,
     ) -> None:
         self._recorder, self._admit, self._failed = recorder, admit, failed
-        self._verdict, self._waiting = verdict, waiting
+        self._verdict, self._waiting, self._interim = verdict, waiting, interim
         self._hooks = Hooks()
         self._sharded = False
-        self._lane = Lane(recorder.lock, Shield("the lane", failed).fails, awake or TRACER is None)
+        self._lane = Lane(recorder.lock, Shield("the lane", failed).fails, awake or TRACER is None, interim.due)
         self._rhythm = Rhythm(
             recorder.course,
             recorder.put_off,
@@ -151,9 +154,9 @@ class Listening:
     def _to_optimizers(self) -> None:
         stepping = Stepping(self._recorder)
         step = StepAgain(self._recorder)
-        self._hooks.on_optimizer_step(
-            self._listener("Optimizer.step", stepping.steps, stepping.stepped, _nothing, again=step)
-        )
+        stepped = self._listener("Optimizer.step", stepping.steps, stepping.stepped, _nothing, again=step)
+        stepped.over = self._interim.tell
+        self._hooks.on_optimizer_step(stepped)
         self._hooks.listen(Optimizer, "__init__", self._listener("Optimizer", _owner, stepping.made, _nothing))
         again = ZeroAgain(self._recorder)
         zero = self._listener("zero_grad", stepping.zeroes, stepping.leave, stepping.leave, again=again)
@@ -187,17 +190,21 @@ class Listening:
         ranks = self._recorder.ranks
         ran = self._listener("DistributedDataParallel", self._ran, _nothing, _nothing)
         self._hooks.listen(DistributedDataParallel, "forward", ran)
+        made = self._listener("DistributedDataParallel()", _owner, lambda model, _: ranks.wraps(model), _nothing)
+        self._hooks.listen(DistributedDataParallel, "__init__", made)
         self._adopt_sharded()
         sharded = self._listener("FullyShardedDataParallel's class", _nothing, self._adopt_sharded, _nothing)
         self._hooks.listen(Optimizer, "__init__", sharded)  # what shards its parameters is loaded before
         leaving = self._listener(
             "the other ranks", lambda args, kwargs: ranks.leaves(*args, **kwargs), _nothing, _nothing
         )
+        joining = self._listener("init_process_group", _nothing, lambda *_: ranks.group(), _nothing)
         for owner in (distributed, distributed.distributed_c10d):
+            self._hooks.listen(owner, "init_process_group", joining)
             self._hooks.listen(owner, "destroy_process_group", leaving)
 
     def _ran(self, args: Any, kwargs: Any) -> None:
-        self._recorder.ranks.ran(args[0])
+        self._recorder.ranks.wraps(args[0])
         self._recorder.sharing.ran(args[0])
 
     def _adopt_sharded(self, *_: object) -> None:

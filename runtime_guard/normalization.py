@@ -13,8 +13,8 @@ at the step (`late`) and come back in `settled`.
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Collection, Hashable, Sequence
+import threading
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -23,13 +23,14 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from amplint.protocol.readings import ScaleReading, WindowReading
-from runtime_guard.gradient_ledger import GradientLedger
+from runtime_guard.gradient_ledger import GradientLedger, Living
 from runtime_guard.held import Held
 from runtime_guard.late import capturing, number
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
 from runtime_guard.present import Scale
+from runtime_guard.roles import together
 from runtime_guard.scales import Scales
-from runtime_guard.terms import Listening, Term, listen
+from runtime_guard.terms import Listening, listen, scaled_of, weight_of
 from runtime_guard.ways import ANEW, Loss, Outcome, Way, Ways
 from runtime_guard.windows import Account, Waiting
 
@@ -49,6 +50,13 @@ class _Pass:
     loss: Loss | None = None
 
 
+class Here(threading.local):
+    """The backward of a thread, and the accounts whose gradients are followed through it."""
+
+    running: _Pass | Outcome | None = None
+    followed: Sequence[Account] = ()
+
+
 @dataclass
 class Normalization:
     """The windows of every optimizer, as measured.
@@ -64,28 +72,36 @@ class Normalization:
     scales: Scales = field(default_factory=Scales)
     not_covered: dict[str, None] = field(default_factory=dict)
     lost: int = 0
+    number: Callable[[Optimizer], int | None] = lambda _: None
     ways: Ways = field(default_factory=Ways)
     recognized: tuple[Way, Loss, Outcome] | None = None
-    _running: _Pass | Outcome | None = None
+    _here: Here = field(default_factory=Here)
     _waiting: list[Waiting] = field(default_factory=list)
     _present: list[Account] = field(default_factory=list)
+    _known_then: int = 0
 
     def track(self, optimizer: Optimizer) -> Account:
         """The account of an optimizer, opened when it is first seen."""
         known = self.accounts.get(optimizer)
         if known is None:
-            name = f"{type(optimizer).__name__}#{len(self.opened) + 1}"
-            ledger = GradientLedger(weakref.ref(optimizer))
-            known = self.accounts[optimizer] = Account(name, ledger, self.accumulation_steps)
+            name = f"{type(optimizer).__name__}#{self.number(optimizer) or len(self.opened) + 1}"
+            known = self.accounts[optimizer] = Account(name, GradientLedger(Living(optimizer)), self.accumulation_steps)
             self.opened.append(known)
-            self._present = []
         return known
+
+    def shares(self, optimizer: Optimizer, other: Optimizer) -> None:
+        """To be told that an optimizer steps the same parameters as another one: their windows are the same."""
+        account = self.accounts[optimizer] = self.track(other)
+        account.ledger.optimizer.add(optimizer)
+        kinds, _, number = account.name.rpartition("#")
+        account.name = f"{together(kinds, type(optimizer).__name__)}#{number}"
 
     def _open(self) -> list[Account]:
         """The accounts of the optimizers that live. Listed anew when one was opened or has gone: a weak dictionary is
         slow to go through."""
-        if len(self._present) != len(self.accounts):
-            self._present = list(self.accounts.values())
+        if self._known_then != len(self.accounts):
+            self._known_then = len(self.accounts)
+            self._present = list({id(account): account for account in self.accounts.values()}.values())
         return self._present
 
     def note_scale(self, scaler: torch.amp.GradScaler, outputs: object) -> None:
@@ -109,15 +125,17 @@ class Normalization:
         knows it and there is but one. `strangers`: optimizers of other threads, which may be changing their gradients.
         `present`: the scales that it may be multiplied by without a scaler. `through`: a framework back-propagates.
         """
-        self._running = self.recognized = None
+        self._here.running, self._here.followed, self.recognized = None, (), None
         if capturing():
             self.not_covered["a CUDA graph: what is replayed is not seen"] = None
             return
         accounts = self._open()
         known = self._known(tensors, place, start, present)
-        self._running = known or self._heard(tensors, place, start, accounts, present)
-        for account in accounts:
-            if account.follows(self.probe_every) and account.ledger.optimizer() not in strangers:
+        self._here.running = known or self._heard(tensors, place, start, accounts, present)
+        mine = [one for one in accounts if one.ledger.optimizer() not in strangers] if strangers else accounts
+        self._here.followed = mine
+        for account in mine:
+            if account.follows(self.probe_every):
                 account.ledger.before_backward(through)
 
     def _known(
@@ -143,7 +161,7 @@ class Normalization:
 
     def goes_again(self, recognized: tuple[Way, Loss, Outcome]) -> None:
         """It is back-propagated."""
-        way, _, self._running = recognized
+        way, _, self._here.running = recognized
         way.passes += 1
 
     def ran_again(self, accounts: Sequence[Account], outcome: Outcome, begins_micro_step: bool) -> None:
@@ -198,9 +216,9 @@ class Normalization:
         self, reached: Sequence[Optimizer], begins_micro_step: bool = True, place: Hashable = None
     ) -> Outcome:
         """The reading of the backward that has just ended, entered for the optimizers that it reached."""
-        running, self._running = self._running, None
-        for account in self._open():
-            account.ledger.over(account.ledger.optimizer() in reached)
+        running, self._here.running = self._here.running, None
+        for account in self._here.followed:
+            account.ledger.over(any(self.accounts.get(one) is account for one in reached))
         if running is None:
             return UNREAD
         outcome = running if isinstance(running, Outcome) else self._ended(running, place)
@@ -226,11 +244,11 @@ class Normalization:
         main = terms[0] if len(terms) == 1 else max(terms, key=lambda term: abs(term.told or 0.0), default=None)
         carried, share = (None, None) if main is None else (main.carried, main.share)
         host = not any(isinstance(value, Tensor) for term in terms for value in term.numbers)
-        return Outcome(terms, carried, share, _weight(terms, running.found), _scaled(terms), host, False, opaque)
+        return Outcome(terms, carried, share, weight_of(terms, running.found), scaled_of(terms), host, False, opaque)
 
     def failed(self) -> None:
         """The backward that was listened to has raised."""
-        for account in self._open():
+        for account in self._here.followed:
             account.ledger.over(False)
 
     def before_touch(self, optimizer: Optimizer | None = None) -> None:
@@ -339,11 +357,11 @@ class Normalization:
         if isinstance(value, float):
             self.track(optimizer).note_norm(value, scaled)
 
-    def settle(self) -> None:
-        """Waits for what is on its way: for the end of a run, or a report that is asked for."""
-        self._settle(wait=True)
+    def settle(self, wait: bool = True) -> None:
+        """Enters what has arrived; `wait`: for what is on its way too, as at the end of a run."""
+        self._settle(wait)
         for scale in self.scales.opened:
-            scale.settle(wait=True)
+            scale.settle(wait)
 
     def settled(self, wait: bool = False) -> list[tuple[object, WindowReading]]:
         """The readings that were not whole at their step and now are, each with its token; each only once."""
@@ -372,23 +390,6 @@ def _tensors(outputs: object) -> list[Tensor]:
     if isinstance(outputs, Tensor):
         return [outputs]
     return [tensor for item in outputs for tensor in _tensors(item)] if isinstance(outputs, (list, tuple)) else []
-
-
-def _weight(terms: tuple[Term, ...], found: Found) -> float | None:
-    """The weight of a backward: its criterion's, or the factor that several criteria have in common. Its size: what is
-    maximized is minimized with the sign changed."""
-    if not terms:
-        return None
-    if len(terms) > 1 and found.common is not None and found.common != 1:
-        return abs(found.common)
-    weights = [abs(term.told) for term in terms if term.told is not None]
-    return max(weights) if len(weights) == len(terms) else None
-
-
-def _scaled(terms: tuple[Term, ...]) -> bool | None:
-    """Whether every criterion carries a loss scale; None when some do and some do not."""
-    scaled = {term.scaled for term in terms}
-    return scaled.pop() if len(scaled) == 1 else None
 
 
 def learning_rate(optimizer: Optimizer) -> float | None:

@@ -40,7 +40,7 @@ from runtime_guard.planned import parts_of, said_of
 from runtime_guard.precision import Precisions
 from runtime_guard.put_off import PutOff
 from runtime_guard.questions import Questions
-from runtime_guard.roles import Early, Names, driven_by, inner
+from runtime_guard.roles import Early, Names, driven_by, inner, together
 from runtime_guard.sharing import Sharing
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
@@ -87,11 +87,11 @@ class Recorder:
         self.put_off = PutOff(self.measures, self.numbers, self.course)
         self.thread, self._alike = Thread(), Alike()
         self.optimizers, self.scalers, self.schedulers = Names("optimizer"), Names("scaler"), Names("scheduler")
+        self.numbers.number = self.optimizers.number
         self.makers, self.doubled = dict[str, Stack](), dict[str, dict[str, str]]()
-        self.at_end: list[Callable[[], None]] = []
-        self._first_scales: dict[Stack, object] = {}
+        self.at_end, self._first_scales = list[Callable[[], None]](), dict[Stack, object]()
         self.owners, self.totals, self.precisions, self.turns = Owners(), Totals(), Precisions(), Turns()
-        self.watches: dict[str, Watch] = {}
+        self.watches = dict[str, Watch]()
         self.crossings, self.ranks, self.sharing = Crossings(), Ranks(), Sharing()
         self.homes, self.by_hand, self._stacks = Homes(), ByHand(self), set[Stack]()
         self.underway, self.in_step = Underway(self.frameworks.has, self.sites.frames), InStep(self)
@@ -183,8 +183,7 @@ class Recorder:
         return self.observe(moment) or bool(broken)
 
     def _tell(self, violation: Violation, moment: Moment) -> None:
-        """Holds back what is said of an optimizer that has not stepped while others have the same parameters: it may be
-        one that is never used."""
+        """Holds back what is said of one that has not stepped while others share its parameters: it may be unused."""
         name = moment.name
         self.course.timelines.wrong(name, violation.code, violation.site)
         sure = moment.of_scheduler or moment.event.kind in STEPS or moment.ledger.window.steps > 0
@@ -225,9 +224,8 @@ class Recorder:
 
     def fact(self, fact: Fact) -> None:
         """Asks the rules about the arguments of a call."""
-        moment = Moment(Event(Kind.CREATE, fact.site), Ledger(), Cadence(), {})
         for rule, words in self.questions.told(fact):
-            self._found(violation_of(rule, moment, words))
+            self._found(violation_of(rule, Moment(Event(Kind.CREATE, fact.site), Ledger(), Cadence(), {}), words))
 
     # --- who is who ---------------------------------------------------------------------------------------------------
 
@@ -239,14 +237,17 @@ class Recorder:
         with self.lock:
             self.owners.forget(optimizer)
             ids = self.owners.ids(optimizer)
-            shared = [other for thing, other in self.optimizers.living() if ids and self.owners.ids(thing) == ids]
-            name = self.optimizers.give(optimizer, shared[0] if shared else None)
+            shared = [pair for pair in self.optimizers.living() if ids and self.owners.ids(pair[0]) == ids]
+            name = self.optimizers.give(optimizer, shared[0][1] if shared else None)
             self.doubled |= {name: {"one_of_several": "yes"}} if shared else {}
             watch = self.watches[name] = Watch(optimizer)
             self._tensors[name] = self._tensors.get(name, frozenset()) | ids
             decays = any(group.get("weight_decay") for group in getattr(optimizer, "param_groups", ()))
             detail = {"algorithm": type(optimizer).__name__, "decays": "yes" if decays else "no"}
-            self.course.counted.optimizers[name] = type(optimizer).__name__
+            kinds = self.course.counted.optimizers
+            kinds[name] = together(kinds.get(name, detail["algorithm"]), detail["algorithm"])
+            for thing, _ in shared[:1]:
+                self.measures.run(self.numbers.shares, optimizer, thing)
             self.feed(Kind.CREATE, optimizer=name, detail=detail)
             if not made and not watch.empty:  # what they are was decided before anybody looked
                 known = self.state.ledgers[name]
@@ -272,8 +273,7 @@ class Recorder:
     def scaler(self, scaler: Any) -> str:
         """The name of a scaler."""
         with self.lock:
-            name = self.scalers.of(scaler) or self.scalers.give(scaler)
-            self.course.counted.scalers.setdefault(name, [0, 0])
+            self.course.counted.scalers.setdefault(name := self.scalers.of(scaler) or self.scalers.give(scaler), [0, 0])
         return name
 
     def scaler_made(self, scaler: Any, first_scale: object) -> None:
@@ -287,8 +287,7 @@ class Recorder:
         """The names of a scheduler and of the optimizer that it drives."""
         driven = driven_by(scheduler, self.optimizers)
         optimizer = self.optimizer(driven) if driven is not None else None
-        name = self.schedulers.of(scheduler)
-        if name is None:
+        if (name := self.schedulers.of(scheduler)) is None:
             with self.lock:
                 name = self.schedulers.give(scheduler)
                 self.course.counted.schedulers[name] = (type(scheduler).__name__, 0)
@@ -334,8 +333,9 @@ class Recorder:
         return [thing for thing, name in self.optimizers.living() if name in strange] if strange else []
 
     def look(self, unscales: Any = None, steps: bool = False) -> None:
-        """Makes events of what has happened to gradients by hand. `unscales`: whose scale a scaler takes out now.
-        `steps`: an optimizer is about to step."""
+        """Makes events of edits by hand. `unscales`: whose scale is taken out. `steps`: an optimizer will step."""
+        if torch._C._current_graph_task_id() != -1:
+            return  # what arrives while a backward runs is nobody's edit
         for thing, name in self._changed() if self.homes.alone else self.mine():
             appeared = self.watches[name].empty
             if (news := self.watches[name].news()) == "gone":

@@ -31,6 +31,16 @@ class Names:
         entry = self._of.get(id(thing))
         return entry[1] if entry is not None and entry[0]() is thing else None
 
+    def at(self, identity: int) -> str | None:
+        """The name of an object that lives, by its identity."""
+        entry = self._of.get(identity)
+        return entry[1] if entry is not None else None
+
+    def number(self, thing: Any) -> int | None:
+        """The number in the name of an object, None if it has none."""
+        name = self.of(thing)
+        return int(name.rpartition("#")[2]) if name is not None else None
+
     def give(self, thing: Any, name: str | None = None) -> str:
         """A new name for an object, or the one given."""
         if name is None:
@@ -47,6 +57,11 @@ class Names:
             self._of = {key: entry for key, entry in self._of.items() if entry[0]() is not None}
             self.entries = list(self._of.values())
         return found
+
+
+def together(kinds: str, kind: str) -> str:
+    """The kinds of things that share a name, each once: `Adam/LBFGS`."""
+    return "/".join(dict.fromkeys([*kinds.split("/"), kind]))
 
 
 def inner(optimizer: Any) -> Any:

@@ -7,28 +7,22 @@ says after an error if the script itself did not fail; 2 for arguments that cann
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import runpy
 import sys
 import tempfile
-import traceback
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType, TracebackType
 from typing import Any
 
 from runtime_guard import spawned
 from runtime_guard.configuration import MODES, ConfigurationError
-from runtime_guard.termination import Terminated, reported
-from runtime_guard.written import promised, write
-
-_HERE = os.path.dirname(os.path.abspath(__file__))
-_PATIENCE = 2.0
-"""So many seconds a process that was asked to terminate waits for the other ranks: soon it is killed."""
+from runtime_guard.endings import WindowsSeen
+from runtime_guard.interim import EVERY
+from runtime_guard.program import program, show
+from runtime_guard.termination import reported
+from runtime_guard.told import Told
+from runtime_guard.written import promised, promised_folder
 
 
 def main(arguments: Sequence[str] | None = None) -> int | str | None:
@@ -46,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int | str | None:
     try:
         _require_torch()
         options.report, options.html = promised(options.report), promised(options.html)
-        return _run(options, _program(target, is_module))
+        options.tensorboard = promised_folder(options.tensorboard)
+        return _run(options, program(target, is_module))
     except ConfigurationError as error:
         sys.stderr.write(f"runtime_guard: {error}\n")
         return 2
@@ -72,7 +67,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mode", choices=MODES, help="at an error: raise, warn (default) or only record it")
     parser.add_argument("--report", metavar="FILE", help="write the report as JSON")
     parser.add_argument("--html", metavar="FILE", help="write the report as one self-contained page")
-    parser.add_argument("--tensorboard", metavar="DIR", help="write the curves as TensorBoard scalars")
+    parser.add_argument("--tensorboard", metavar="DIR", help="write curves and findings for TensorBoard")
+    parser.add_argument(
+        "--flush-every",
+        type=_seconds,
+        default=EVERY,
+        metavar="SECONDS",
+        help="write the reports while the run goes on, so often (default: 60; 0: after every step)",
+    )
     parser.add_argument("--accumulation-steps", type=_positive, metavar="N", help="what a window is meant to hold")
     parser.add_argument(
         "--probe-every",
@@ -119,12 +121,19 @@ def _positive(text: str) -> int:
     return number
 
 
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+    return number
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str | None:
-    from runtime_guard.guarding import WindowsSeen, guard
+    from runtime_guard.guarding import guard
     from runtime_guard.violations import ProtocolViolation
 
     if options.mode:
@@ -133,12 +142,14 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
     made = guard(**asked, stop_after_windows=options.stop_after_windows)
     made.whole = False  # children may have trained
     parts = tempfile.TemporaryDirectory(prefix="runtime_guard-", ignore_cleanup_errors=True)
+    told = Told(made, options, parts)
     report: dict[str, Any] = {}
     status: int | str | None = 0
     own = True
     try:
-        with reported(partial(_terminated, made, options, parts)), spawned.reaching_children(parts.name, asked), made:
+        with reported(told.terminated), spawned.reaching_children(parts.name, asked), made:
             spawned.follow_forks(made)
+            told.begin()
             program()
     except WindowsSeen:
         status, own = 0, False
@@ -146,13 +157,17 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
         status = left.code
     except ProtocolViolation as error:
         status, own = 1, False
-        _show(error)
+        show(error)
+    except KeyboardInterrupt as error:
+        show(error)
+        sys.excepthook = _nothing  # it is shown; Python still ends as it does when it is interrupted
+        raise
     except Exception as error:
         status = 1
-        _show(error)
+        show(error)
     finally:
         with parts:
-            report.update(_report(made, options, spawned.collected(parts.name)))
+            report.update(told.ended())
     errors = any(one["severity"] == "error" for one in report["violations"])
     if errors:
         return _of_errors(options, made.mode, status) if not own or not status else status
@@ -162,96 +177,12 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
     return 1
 
 
+def _nothing(*_: object) -> None:
+    """What is done where nothing is to be done."""
+
+
 def _of_errors(options: argparse.Namespace, mode: str, status: int | str | None) -> int | str | None:
     """The status of a run that ends well by itself, and in which errors were seen."""
     if options.exit_code is not None:
         return int(options.exit_code)
     return 1 if mode == "raise" else status
-
-
-def _terminated(made: Any, options: argparse.Namespace, parts: tempfile.TemporaryDirectory[str]) -> None:
-    """Ends the guard and writes its report, amid whatever the script does."""
-    made.recorder.ranks.patience = _PATIENCE
-    made.__exit__(Terminated, Terminated(), None)
-    with parts:
-        _report(made, options, spawned.collected(parts.name))
-    sys.stderr.flush()
-
-
-def _program(target: Sequence[str], is_module: bool) -> Callable[[], None]:
-    """What runs the target as `__main__`, with the arguments and the path that it would have. Raises
-    ConfigurationError for a file that cannot be read."""
-    name, path = target[0], Path(target[0])
-    if is_module:
-        return partial(
-            _begin, target, os.getcwd(), partial(runpy.run_module, name, run_name="__main__", alter_sys=True)
-        )
-    if path.is_dir() or path.suffix in (".zip", ".pyz"):
-        return partial(_begin, target, None, partial(runpy.run_path, name, run_name="__main__"))
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise ConfigurationError(f"{name}: {error.strerror or error}") from None
-    return partial(_begin, target, str(path.resolve().parent), partial(_as_main, text, name))
-
-
-def _begin(target: Sequence[str], folder: str | None, run: Callable[[], Any]) -> None:
-    sys.argv = list(target)
-    if folder is not None:
-        sys.path[0] = folder
-    run()
-
-
-def _as_main(text: bytes, name: str) -> None:
-    """Runs source in a module that stays `__main__`, so that what pickles or spawns finds it there."""
-    module = ModuleType("__main__")
-    module.__dict__.update({"__file__": name, "__builtins__": __builtins__, "__spec__": None})
-    sys.modules["__main__"] = module
-    exec(compile(text, os.path.abspath(name), "exec"), module.__dict__)
-
-
-def _show(error: BaseException) -> None:
-    """The traceback that the script would have had alone."""
-    trace = error.__traceback__
-    while trace is not None and _ours(trace):
-        trace = trace.tb_next
-    error.__traceback__ = trace
-    if sys.excepthook is not sys.__excepthook__:
-        sys.excepthook(type(error), error, trace)
-    else:
-        traceback.print_exception(type(error), error, trace)
-
-
-def _ours(trace: TracebackType) -> bool:
-    name = trace.tb_frame.f_code.co_filename
-    return name.startswith((_HERE, "<frozen runpy")) or name == runpy.__file__
-
-
-def _report(made: Any, options: argparse.Namespace, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Writes what was asked for; the report of this process and of the children that it spawned."""
-    own = {**made.report(), "script": options.script}
-    report = spawned.joined(own, parts)
-    told = ""
-    if options.lint:
-        from runtime_guard.report.linted import linted
-
-        report["static"], told = linted(report)
-    if options.report:
-        write(made.recorder.ranks.own(options.report), json.dumps(report, indent=2, default=str) + "\n")
-    if options.html:
-        from runtime_guard.report.html import page
-
-        write(made.recorder.ranks.own(options.html), page(report))
-    if not options.quiet:
-        from runtime_guard.report.terminal import summary
-
-        sys.stderr.write(summary(made, own) + "".join(part.get("summary", "") for part in parts))
-    sys.stderr.write(told)
-    if options.tensorboard:
-        from runtime_guard.report import tensorboard
-
-        try:
-            tensorboard.write(report, options.tensorboard)
-        except tensorboard.TensorBoardMissing as error:
-            sys.stderr.write(f"runtime_guard: {error}\n")
-    return report

@@ -9,7 +9,7 @@ part of the loss's weight.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import log2
 from typing import Any
 
@@ -109,6 +109,16 @@ def _may_carry(term: Term) -> bool:
     """Whether a criterion may weigh what it weighs for a loss scale, perhaps divided by something."""
     weight = term.weight
     return (term.factor is None and term.multiplied) if weight is None else abs(weight) >= _HEAVY
+
+
+def found_by(scalers: Iterable[Any], optimizer: Any) -> list[Tensor] | None:
+    """What a scaler has found in the gradients of an optimizer that it has unscaled, since its last update, and has not
+    stepped: more than 0 for an overflow. None if no scaler has unscaled them."""
+    for scaler in scalers:
+        state = scaler._per_optimizer_states.get(id(optimizer))
+        if state is not None and state["stage"].name == "UNSCALED":
+            return list(state["found_inf_per_device"].values())
+    return None
 
 
 def metadata_of(node: Any) -> dict[str, Any]:

@@ -81,6 +81,10 @@ class Sites:
         owner = self.owner(code.co_filename)
         return owner is _USER or (owner is _LIBRARY and inside)
 
+    def is_of_user(self, code: CodeType) -> bool:
+        """Whether a code is the user's own."""
+        return self.owner(code.co_filename) is Owner.USER
+
     def is_ours(self, code: CodeType) -> bool:
         """Whether a code is torch's, or of this package."""
         return self.owner(code.co_filename) is Owner.OURS

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime_guard.report.reached import joined_files
 from runtime_guard.unchecked import of_report
+from runtime_guard.written import replace
 
 if TYPE_CHECKING:
     from runtime_guard.guarding import guard
@@ -97,7 +98,7 @@ def begin(known: Sequence[Any] = ()) -> None:
         report = listening.report()
         if report["steps"] or report["violations"] or report["off"]:
             part = {**_ranked(report), "summary": listening.summary()}
-            begun.with_suffix(".json").write_text(json.dumps(part, default=str), encoding="utf-8")
+            replace(begun.with_suffix(".json"), json.dumps(part, default=str))
         begun.unlink(missing_ok=True)
 
     util.Finalize(None, write, exitpriority=_BEFORE_QUEUES_CLOSE)
@@ -111,10 +112,11 @@ def _ranked(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, "violations": [{**one, "rank": identity[-1] - 1} for one in report["violations"]]}
 
 
-def collected(directory: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The parts that children left, by rank; one without numbers for all children that never ended properly."""
+def collected(directory: str | os.PathLike[str], over: bool = True) -> list[dict[str, Any]]:
+    """The parts that children left, by rank; one without numbers for all children that never ended properly, if the
+    run is over."""
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(directory).glob("*.json"))]
-    lost = len(list(Path(directory).glob("*.begun")))
+    lost = len(list(Path(directory).glob("*.begun"))) if over else 0
     if lost:
         parts.append({"not_covered": [f"{lost} child process{'es'[: 2 * (lost > 1)]} ended without a report"]})
     return sorted(parts, key=lambda part: min((one.get("rank") or 0 for one in part.get("violations", ())), default=0))
@@ -128,7 +130,7 @@ def joined(report: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dic
     result = dict(report)
     result["violations"] = _violations(every)
     result["windows"] = _windows([one["windows"] for one in every if one.get("windows")])
-    for name in ("optimizers", "scalers", "schedulers", "timeline", "confirmed"):
+    for name in ("optimizers", "scalers", "schedulers", "timeline", "passes", "seen", "confirmed"):
         result[name] = [entry for one in every for entry in one.get(name) or ()]
     for name in ("off", "unfollowed"):
         result[name] = list(dict.fromkeys(str(entry) for one in every for entry in one.get(name) or ()))
@@ -153,6 +155,7 @@ def _violations(reports: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             key = (one["site"]["file"], one["site"]["line"], one["code"])
             if key in found:
                 found[key]["count"] += one["count"]
+                found[key]["windows"] = found[key].get("windows", 0) + one.get("windows", 0)
             else:
                 found[key] = dict(one)
     return [found[key] for key in sorted(found)]

@@ -11,6 +11,7 @@ import weakref
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.amp import GradScaler
 from torch.optim import Optimizer
@@ -24,7 +25,12 @@ from amplint.protocol.values import with_changes
 from runtime_guard.loss_graph import SCALE
 from runtime_guard.recorder import Recorder, calling_frame
 from runtime_guard.roles import delegates, inner
-from runtime_guard.scaled import MARK, carries, mark, metadata_of
+from runtime_guard.scaled import MARK, carries, found_by, mark, metadata_of
+
+_PASSED_BY = (
+    "steps that are not taken by the scaler which has unscaled their gradients: it skips none of them; an overflow "
+    "that such a step meets is told on the CPU only"
+)
 
 
 class Calls:
@@ -236,10 +242,12 @@ class Stepping(Calls):
         optimizer, given, named = args
         recorder, thread = self._recorder, self._recorder.thread
         thread.forget_failed_steps()
-        again = thread.in_step_of(optimizer)
+        again = thread.in_step_of(optimizer) or self._steps_for_itself(optimizer)
         thread.stepping.append((id(optimizer), id(calling_frame())))
         closure = given[1] if len(given) > 1 else named.get("closure")
         outer = not again and not self.quiet()
+        if outer and recorder.underway.running is not None and torch._C._current_graph_task_id() != -1:
+            recorder.underway.running.steps(optimizer)
         if not again:
             thread.part = outer and recorder.by_hand.steps(optimizer, callable(closure))
         if not again and not callable(closure) and not thread.part:
@@ -253,15 +261,15 @@ class Stepping(Calls):
         if not again:
             recorder.in_step.begins(recorder.optimizer(optimizer))
         thread.stepped = True
-        thread.inside["step"] += 1
+        thread.inside["step"] = len(thread.stepping)
 
     def stepped(self, optimizer: Any, result: Any) -> None:
         """Torch's own hook after a step."""
         recorder, thread = self._recorder, self._recorder.thread
-        thread.inside["step"] -= 1
         if thread.stepping:
             thread.stepping.pop()
-        if thread.in_step_of(optimizer):
+        thread.inside["step"] = len(thread.stepping)
+        if thread.in_step_of(optimizer) or self._steps_for_itself(optimizer):
             return
         by_closure = not thread.stepping and thread.closure is not None
         if by_closure:
@@ -279,6 +287,17 @@ class Stepping(Calls):
             self._erased_by_itself(optimizer)
             recorder.settle()
 
+    def _steps_for_itself(self, optimizer: Any) -> bool:
+        """Whether another optimizer of the same name, with the same parameters, lets this one step."""
+        names, thread = self._recorder.optimizers, self._recorder.thread
+        around = [names.at(who) for who, _ in thread.stepping if who != id(optimizer)]
+        if not around:
+            return False
+        name = self._recorder.optimizer(optimizer)
+        if name not in around:
+            self._recorder.course.counted.inner.add(name)
+        return name in around and thread.closure is None
+
     def _feed_step(self, optimizer: Any, over: bool = False) -> None:
         recorder, token = self._recorder, list[Moment]()
         if recorder.frameworks.sets_up(recorder.sites.stack()):
@@ -289,15 +308,26 @@ class Stepping(Calls):
         reading = recorder.by_hand.reading(optimizer, name, token)
         recorder.window(name, optimizer, reading)
         parameters = recorder.precisions.of_parameters(name, optimizer)
+        detail = recorder.doubled.get(name, {}) | recorder.by_hand.origin(name, optimizer)
         feed = partial(
             recorder.feed, Kind.STEP, optimizer=name, reading=reading, token=token, parameters=parameters,
-            detail=recorder.doubled.get(name, {}) | recorder.by_hand.origin(name, optimizer),
+            detail=detail | self._passes_by(optimizer),
             stack=recorder.sites.stack(),
         )  # fmt: skip
         if over:
             feed()
         else:
             recorder.in_step.tells(optimizer, name, feed)
+
+    def _passes_by(self, optimizer: Any) -> dict[str, str]:
+        """Whether a step passes by the scaler that has unscaled its gradients and found an overflow in them."""
+        recorder = self._recorder
+        found = found_by((scaler for scaler, _ in recorder.scalers.living()), optimizer)
+        if found is None:
+            return {}
+        recorder.course.counted.not_covered[_PASSED_BY] = None
+        overflow = any(one.is_cpu and bool(one.item() > 0) for one in found)
+        return {"unchecked": "yes", "overflowed": "yes"} if overflow else {}
 
     def _erased_by_itself(self, optimizer: Any) -> None:
         """An optimizer may drop the gradients that it has used."""

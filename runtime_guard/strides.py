@@ -32,7 +32,10 @@ def known(state: State, tally: Tally, timelines: Timelines) -> Known:
 
 
 _OF_STATE = ("ledgers", "cadences", "totals", "last", "scalers", "records", "drives", "made")
-_OF_TALLY = ("events", "windows", "lengths", "weights", "clips", "unscales", "steps", "followed", "unfollowed")
+_OF_TALLY = (
+    "events", "windows", "lengths", "weights", "clips", "unscales", "steps", "followed", "unfollowed", "passes", "used",
+    "erased", "pending", "since", "most",
+)  # fmt: skip
 
 
 def state_after(state: State, steps: tuple[Known, Known, Known], times: int) -> State:

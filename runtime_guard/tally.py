@@ -17,7 +17,10 @@ class Tally:
 
     `weights` are the sums of loss weights of the windows in which they are known: lowest, highest, how many; in
     `unread` of these they were not looked at, because they have been the same for long. `followed`, `unfollowed`: by
-    optimizer, the steps on gradients that a backward pass has left, and those on gradients of unknown origin.
+    optimizer, the steps on gradients that a backward pass has left, and those on gradients of unknown origin. `passes`,
+    `used`, `erased`, `pending`: by optimizer, its backward passes, those that a step has used, those that were erased
+    before any step, and those that wait for one; `since`: those since the last step, `most`: between two steps at most.
+    `inner`: the optimizers that another one lets step.
     """
 
     events: int = 0
@@ -34,17 +37,44 @@ class Tally:
     followed: Counter[str] = field(default_factory=Counter)
     unfollowed: Counter[str] = field(default_factory=Counter)
     unread: int = 0
+    passes: Counter[str] = field(default_factory=Counter)
+    used: Counter[str] = field(default_factory=Counter)
+    erased: Counter[str] = field(default_factory=Counter)
+    pending: Counter[str] = field(default_factory=Counter)
+    since: Counter[str] = field(default_factory=Counter)
+    most: Counter[str] = field(default_factory=Counter)
+    inner: set[str] = field(default_factory=set)
 
     def count(self, event: Event, moments: Sequence[Moment], state: State) -> None:
         """Takes one event into account, after the protocol has. `moments`: what it met."""
         kind = event.kind
         self.events += 1
+        if kind in _OF_PASSES and event.scheduler is None:
+            self._account(event)
         if kind is Kind.UNSCALE:
             self.unscales += 1
         elif kind in STEPS and event.scheduler is None and moments:
             self._step(event, moments[0].ledger.window)
         elif kind is Kind.CLIP and event.optimizer is not None and "meets" not in event.detail:
             self.clips[state.ledgers[event.optimizer].grads.value] += 1
+
+    def _account(self, event: Event) -> None:
+        """What becomes of the backward passes of an optimizer. What is erased but for its last ones is told once more
+        afterwards."""
+        name, kind = event.optimizer or "", event.kind
+        if kind is Kind.BACKWARD:
+            for counts in (self.passes, self.pending, self.since):
+                counts[name] += 1
+        elif kind in STEPS:
+            self.used[name] += self.pending[name]
+            self.most[name] = max(self.most[name], self.since[name])
+            self.pending[name] = self.since[name] = 0
+        else:
+            kept = int(event.detail.get("but", 0))
+            self.erased[name] += self.pending[name] - kept
+            self.passes[name] -= kept
+            self.since[name] -= kept
+            self.pending[name] = 0
 
     def _step(self, event: Event, window: Window) -> None:
         self.steps += 1
@@ -60,6 +90,9 @@ class Tally:
         if (highest := weight_of(window)) is not None:
             low, high, known = self.weights or (highest, highest, 0)
             self.weights = (min(low, highest), max(high, highest), known + 1)
+
+
+_OF_PASSES = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 
 
 def weight_of(window: Window) -> float | None:

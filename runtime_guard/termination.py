@@ -17,10 +17,6 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Terminated(BaseException):
-    """What the guard is told to end with; it is never raised."""
-
-
 class _Handler:
     """Writes, and lets the process die of the signal."""
 

@@ -178,3 +178,20 @@ def _term(reduction: Reduction, elements: Elements, found: Found) -> Term:
 def _counted(pairs: list[tuple[Reduction, Elements]]) -> list[tuple[Reduction, Elements]]:
     """Those whose elements are known, if there are some: the rest are functions of single parameters."""
     return [pair for pair in pairs if pair[1].mean is not None] or pairs
+
+
+def weight_of(terms: tuple[Term, ...], found: Found) -> float | None:
+    """The weight of a backward: its criterion's, or the factor that several criteria have in common. Its size: what is
+    maximized is minimized with the sign changed."""
+    if not terms:
+        return None
+    if len(terms) > 1 and found.common is not None and found.common != 1:
+        return abs(found.common)
+    weights = [abs(term.told) for term in terms if term.told is not None]
+    return max(weights) if len(weights) == len(terms) else None
+
+
+def scaled_of(terms: tuple[Term, ...]) -> bool | None:
+    """Whether every criterion carries a loss scale; None when some do and some do not."""
+    scaled = {term.scaled for term in terms}
+    return scaled.pop() if len(scaled) == 1 else None

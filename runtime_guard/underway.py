@@ -11,12 +11,13 @@ A graph is walked in the first passes of a place, then in one of twice as many, 
 from __future__ import annotations
 
 import gc
+import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -37,15 +38,40 @@ _NODES_HOOKS = frozenset({"grad_fn", "register_hook"})
 _GLOBAL = ("_global_backward_hooks", "_global_backward_pre_hooks")
 
 
+class Running(Protocol):
+    """A backward that runs, and is told of optimizers that step meanwhile."""
+
+    stepped: set[str]
+
+    def steps(self, optimizer: Any) -> None:
+        """An optimizer uses what the backward has given it already."""
+
+
+class Here(threading.local):
+    """The backward that runs in a thread."""
+
+    running: Running | None = None
+
+
 class Underway:
     """What was found at each place that back-propagates. `knows`: whether a file is of a framework, which gathers
     gradients by hooks and of which it is known what it makes of them. `frames`: the user's, that run now."""
 
     def __init__(self, knows: Callable[[str], bool], frames: Callable[[], Iterable[FrameType]]) -> None:
         self._knows, self._frames = knows, frames
+        self._here = Here()
         self._passes, self._diverts = Counter[Hashable](), dict[Hashable, bool]()
         self._given, self._kept = 0, False
         self._looked: dict[Hashable, int] = {}
+
+    @property
+    def running(self) -> Running | None:
+        """The backward that runs in this thread."""
+        return self._here.running
+
+    @running.setter
+    def running(self, running: Running | None) -> None:
+        self._here.running = running
 
     def hooked(self, tensors: Sequence[Tensor]) -> bool:
         """Whether hooks at some parameters may change what comes into their `.grad`."""

@@ -26,7 +26,8 @@ class Earlier:
 
 @dataclass
 class Violation:
-    """One rule broken at one place; `window` and the words are those of the first time, `count` counts all times."""
+    """One rule broken at one place; `window` and the words are those of the first time, `count` counts all times, and
+    `windows` the windows in which it was, each of one optimizer (`owner`)."""
 
     code: str
     severity: str
@@ -36,12 +37,22 @@ class Violation:
     previous: tuple[Earlier, ...] = ()
     window: int = 0
     count: int = 1
+    windows: int = 1
+    owner: str = field(default="", repr=False)
+    latest: dict[str, int] = field(default_factory=dict, repr=False)
     hides: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def key(self) -> tuple[str, Site]:
         """What makes two violations the same."""
         return (self.code, self.site)
+
+    def often(self) -> str:
+        """How often it was, and in how many windows where that is another number; empty for once."""
+        if self.count < 2:
+            return ""
+        among = f" in {self.windows} window{'s'[: self.windows != 1]}" if self.windows != self.count else ""
+        return f"{self.count} times{among}"
 
     def text(self) -> str:
         """Message and places, as an exception or a warning says them."""
@@ -66,6 +77,7 @@ def violation_of(rule: Rule, moment: Moment, words: Mapping[str, str] | None = N
         previous=_led_to(rule, moment),
         window=moment.ledger.window.steps + 1,
         hides=rule.hides,
+        owner=moment.name,
     )
 
 
@@ -95,9 +107,12 @@ class Violations:
         """Counts a violation; True when it is the first of its kind at its place."""
         known = self._found.get(new.key)
         if known is None:
+            new.latest = {new.owner: new.window}
             self._found[new.key] = new
             return True
         known.count += 1
+        known.windows += new.window != known.latest.get(new.owner)
+        known.latest[new.owner] = new.window
         if known.severity == "warning" and new.severity == "error":
             known.severity, known.message = new.severity, new.message
         return False

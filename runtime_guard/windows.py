@@ -109,7 +109,7 @@ def _heaviness(term: TermReading) -> float:
 
 @dataclass
 class Account:
-    """One optimizer: its open window, and figures of those before."""
+    """One optimizer: its open window, and figures of those before. `several`: windows hold more than one loss."""
 
     name: str
     ledger: GradientLedger
@@ -123,6 +123,7 @@ class Account:
     settled: list[tuple[object, WindowReading]] = field(default_factory=list)
     lengths: Counter[int] = field(default_factory=Counter)
     skipped: int = 0
+    several: bool = False
     figures: dict[str, Figure] = field(default_factory=dict)
     curves: dict[str, Curve] = field(default_factory=dict)
     touches: dict[str, Figure] = field(default_factory=dict)
@@ -270,6 +271,7 @@ class Waiting:
         if late and self.token is not None and len(self.account.settled) < WAITING_SETTLED:
             self.account.settled.append((self.token, reading))
         self.account.latest = reading
+        self.account.several = self.account.several or len(reading.terms) > 1
         self._of_reading(reading)
         if self.measure is not None:
             self._of_measure(self.measure, list(values))

@@ -4,6 +4,7 @@ written afterwards all the same, it is written elsewhere."""
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -25,11 +26,39 @@ def promised(name: str | None) -> str | None:
     return str(path)
 
 
+def promised_folder(name: str | None) -> str | None:
+    """The same of a directory."""
+    if not name:
+        return None
+    path = Path(os.path.abspath(name))
+    above = next((one for one in (path, *path.parents) if one.exists()), path)
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise ConfigurationError(f"{name} cannot be written; name a directory that can, or that can be made")
+    return str(path)
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes a file, and the directories above it, so that it is always whole: another one takes its place. What is no
+    file (a terminal, a pipe) is written to. Raises OSError."""
+    path = Path(os.path.realpath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        if path.exists():
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def write(path: Path, text: str) -> None:
     """Writes a file, and the directories above it; where that fails, a temporary one, and says so."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        replace(path, text)
     except OSError as error:
         handle, name = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=path.suffix)
         with open(handle, "w", encoding="utf-8") as file:

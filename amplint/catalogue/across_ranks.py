@@ -60,11 +60,12 @@ def _ranks(moment: Moment) -> tuple[RankFacts, ...]:
 
 
 def disagreement(moment: Moment) -> dict[str, str] | None:
-    """In what the ranks differ first: the length of a window, a skipped step, or the number of windows."""
+    """In what the ranks differ first: the length of a window, a skipped step, the number of windows, or what they have
+    in the end."""
     ranks = _ranks(moment)
     if not ranks:
         return None
-    return _of_lengths(ranks) or _of_skips(ranks) or _of_counts(ranks)
+    return _of_lengths(ranks) or _of_skips(ranks) or _of_counts(ranks) or _of_replicas(ranks)
 
 
 def _of_lengths(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
@@ -90,6 +91,15 @@ def _of_counts(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
         return None
     told = _by_rank(ranks, counts)
     return {"what": f"the number of windows is {told}", "remedy": "give every rank the same number of batches"}
+
+
+def _of_replicas(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
+    copies = [facts.replica for facts in ranks]
+    if None in copies or len(set(copies)) == 1 or not all(facts.whole for facts in ranks):
+        return None
+    other = next(facts for facts in ranks if facts.replica != copies[0])
+    what = f"in the end the parameters of rank {ranks[0].rank} are not those of rank {other.rank}"
+    return {"what": what, "remedy": "look for what one rank does alone: a step, a clip, a reduction that is left out"}
 
 
 def _first_difference(found: Sequence[Sequence[object]]) -> int | None:

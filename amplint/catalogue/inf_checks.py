@@ -51,5 +51,7 @@ def bypassing_words(moment: Moment) -> dict[str, str]:
 
 
 def only_unscaled(moment: Moment) -> bool:
-    """Whether what is stepped with was unscaled, and it is not certain that the forward runs in float16."""
-    return moment.ledger.stage is Stage.UNSCALED and moment.ledger.forward is not Precision.FLOAT16
+    """Whether what is stepped with was unscaled, and it is neither certain that the forward runs in float16 nor known
+    that there was an overflow."""
+    unsure = moment.ledger.forward is not Precision.FLOAT16 and "overflowed" not in moment.event.detail
+    return moment.ledger.stage is Stage.UNSCALED and unsure

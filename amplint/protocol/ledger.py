@@ -58,6 +58,7 @@ class Ledger:
 
     `clipped`: since the last backward, step or erasure. `used`: an optimizer step has consumed what `grads` holds.
     `crossed`: `grads` were made under a loss scale that `update()` may since have changed.
+    `divided`: since the last backward the scaler has unscaled them.
     `missed`: since the last backward a clip went to another optimizer's parameters, which had no gradients of it.
     `fresh`: no backward and no step was seen yet.
     `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
@@ -74,6 +75,7 @@ class Ledger:
     crossed: bool = False
     led_by_clip: bool = False
     missed: bool = False
+    divided: bool = False
     fresh: bool = True
     factors: frozenset[str] = frozenset()
     unscaled_by: str | None = None
@@ -160,6 +162,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             Feed.OPAQUE: _every(Stage, Stage.UNKNOWN),
         },
         "clipped": {Feed.CLIP: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
+        "divided": {Feed.UNSCALE: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
         "missed": {Feed.MISSED_CLIP: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
         "used": {
             Feed.STEP: _FLAG_ON,
@@ -185,7 +188,7 @@ def feed_of(event: Event) -> Feed | None:
     return _FEEDS.get(event.kind)
 
 
-FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "missed", "fresh")
+FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "missed", "divided", "fresh")
 """The parts of the ledger that have a few values only."""
 
 finite_parts = attrgetter(*FINITE)

@@ -9,8 +9,10 @@ import torch
 
 from amplint.protocol.events import Site
 from runtime_guard import measured
+from runtime_guard.accounting import accounts
+from runtime_guard.report.joined import with_ranks
 from runtime_guard.report.reached import reached
-from runtime_guard.report.terminal import confirmed
+from runtime_guard.report.terminal import is_right, seen
 from runtime_guard.unchecked import copies, unfollowed, why_unchecked
 from runtime_guard.violations import Violation
 
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def document(of: guard) -> dict[str, Any]:
-    """Everything that was seen, as plain values."""
+def document(of: guard, wait: bool = True) -> dict[str, Any]:
+    """Everything that was seen, as plain values. `wait`: for numbers that are on their way from a device."""
     recorder, tally = of.recorder, of.recorder.tally
     recorder.ranks.look()
+    recorder.measures.run(recorder.numbers.settle, wait)
     off, loose = list(of.off), unfollowed(tally)
     unheard = [recorder.ranks.not_covered] if recorder.ranks.not_covered else []
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
@@ -35,13 +38,16 @@ def document(of: guard) -> dict[str, Any]:
         "micro_steps": {str(length): count for length, count in sorted(tally.lengths.items())},
         "effective_lr_multiplier": numbers.get("windows", {}).get("effective_lr_multiplier"),
     }
+    told = seen(of, of.violations)
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
-    return {
+    report = {
         "schema": SCHEMA,
+        "ended": of.ending.as_json(),
         "off": off,
         "unchecked": why_unchecked(off, loose, tally.windows, tally.steps),
         "torch": torch.__version__,
         "world_size": recorder.ranks.world_size,
+        "rank": recorder.ranks.rank,
         "mode": of.mode,
         "violations": [_violation(one, functions, recorder.ranks.rank) for one in of.violations],
         "steps": tally.steps,
@@ -53,13 +59,17 @@ def document(of: guard) -> dict[str, Any]:
         "not_covered": list(dict.fromkeys([*loose, *_copied(recorder), *tally.not_covered, *unmeasured, *unheard])),
         "rules": of.rules,
         "files": reached(recorder.sites.code_of),
-        "confirmed": confirmed(of, of.violations),
+        "passes": accounts(tally),
+        "seen": told,
+        "confirmed": told if is_right(of, of.violations) else [],
         "timeline": [
             {**line, "optimizer": _named(line["optimizer"], tally.optimizers)}
             for line in recorder.course.timelines.as_json(functions)
         ],
         "curves": _curves(series),
     }
+    ranks = recorder.ranks
+    return with_ranks(report, ranks.others, ranks.missing) if ranks.others or ranks.missing else report
 
 
 def _copied(recorder: Recorder) -> list[str]:
@@ -85,6 +95,7 @@ def _violation(one: Violation, functions: dict[Site, str], rank: int) -> dict[st
         "witness": [{"event": earlier.event, **_place(earlier.site, functions)} for earlier in one.previous],
         "window": one.window,
         "count": one.count,
+        "windows": one.windows,
         "rank": rank,
     }
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from runtime_guard.report.charts import charts
 from runtime_guard.report.curves import curves_of
+from runtime_guard.report.joined import lines
 from runtime_guard.report.markup import Markup, element, joined, number
 from runtime_guard.report.timeline import timeline
 
@@ -37,6 +38,7 @@ def page(report: Report) -> str:
         _timelines(report),
         _curves(report),
         _confirmed(report),
+        _list("Ranks", lines(report), "ranks"),
         _open(report),
     )
     body = element("body", element("main", *sections))
@@ -65,7 +67,17 @@ def _header(report: Report) -> Markup:
         "p", "runtime_guard", *([" \u00b7 ", element("code", _short(str(script)))] if script else []), class_="what"
     )
     verdict = element("h1", _verdict(report).capitalize(), class_=tone)
-    return element("header", what, verdict, element("dl", *(_tile(*tile) for tile in _tiles(report)), class_="tiles"))
+    ended = report.get("ended")
+    end = element("p", "Ended: ", _ended(ended), class_=f"ended {ended['how']}") if ended else ""
+    return element(
+        "header", what, verdict, end, element("dl", *(_tile(*tile) for tile in _tiles(report)), class_="tiles")
+    )
+
+
+def _ended(ended: Mapping[str, Any]) -> str:
+    """How the run has ended, and where."""
+    site = ended.get("site")
+    return f"{ended['told']}, at {_short(site['file'])}:{site['line']}" if site else str(ended["told"])
 
 
 def _tile(name: str, value: str) -> Markup:
@@ -138,6 +150,8 @@ def _spoken(text: str) -> list[str]:
 def _when(one: Mapping[str, Any], ranks: bool) -> str:
     count = int(one.get("count") or 1)
     told = ["once" if count == 1 else f"{number(count)} times"]
+    if count > 1 and one.get("windows", count) != count:
+        told[0] += f" in {number(one['windows'])} window{'s' * (one['windows'] != 1)}"
     if one.get("window") is not None:
         told.append(f"in window {one['window']}" if count == 1 else f"first in window {one['window']}")
     if ranks and one.get("rank") is not None:
@@ -226,7 +240,8 @@ def _curves(report: Report) -> Markup:
 
 
 def _confirmed(report: Report) -> Markup:
-    return _list("Confirmed", report.get("confirmed", ()), "confirmed")
+    confirmed = report.get("confirmed", ())
+    return _list("Confirmed", confirmed, "confirmed") if confirmed else _list("Seen", report.get("seen", ()), "seen")
 
 
 def _open(report: Report) -> Markup:

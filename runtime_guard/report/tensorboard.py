@@ -1,7 +1,8 @@
-"""The curves of a report as TensorBoard scalars, beside those that the training run writes itself."""
+"""The curves of a report as TensorBoard scalars, its findings as text, beside what the training run writes itself."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,16 +23,59 @@ def writer_for(directory: str) -> Any:
     return make(directory)
 
 
-def write(report: Mapping[str, Any], directory: str) -> int:
-    """The number of scalars written to `directory`, as `runtime_guard/<quantity>/<optimizer or scaler>` per window.
+class Board:
+    """What was written to a directory so far. Raises TensorBoardMissing."""
 
-    Raises TensorBoardMissing where `torch.utils.tensorboard` cannot be imported (it needs the package tensorboard).
-    """
-    written = 0
-    with writer_for(directory) as writer:
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._writer = writer_for(os.fspath(directory))
+        self._until: dict[str, float] = {}
+        self._told: set[tuple[str, str, int]] = set()
+
+    def write(self, report: Mapping[str, Any]) -> int:
+        """The number of scalars written, as `runtime_guard/<quantity>/<optimizer or scaler>` per window: those that
+        are new. What was found and confirmed is written as text."""
+        written = 0
         for quantity, owners in curves_of(report).items():
             for owner, points in owners.items():
+                tag = f"runtime_guard/{quantity}/{owner}"
                 for window, value in points:
-                    writer.add_scalar(f"runtime_guard/{quantity}/{owner}", value, int(window))
-                    written += 1
-    return written
+                    if window > self._until.get(tag, -1.0):
+                        self._writer.add_scalar(tag, value, int(window))
+                        self._until[tag] = window
+                        written += 1
+        self._texts(report)
+        self._writer.flush()
+        return written
+
+    def _texts(self, report: Mapping[str, Any]) -> None:
+        """Each finding once, with its place; how the run has ended, and what was confirmed."""
+        for one in report.get("violations", ()):
+            site = one["site"]
+            key = one["code"], site["file"], site["line"]
+            if key not in self._told:
+                self._told.add(key)
+                self._writer.add_text(f"runtime_guard/{one['code']}", _text(one), int(one.get("window") or 0))
+        ended = report.get("ended")
+        if ended is not None and ended["how"] != "unfinished":
+            lines = [f"ended: {ended['told']}", *(report.get("seen") or report.get("confirmed", ()))]
+            self._writer.add_text("runtime_guard/ended", "\n\n".join(lines))
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        self._writer.close()
+
+
+def write(report: Mapping[str, Any], directory: str | os.PathLike[str]) -> int:
+    """The number of scalars written to a directory of what a whole report holds. Raises TensorBoardMissing."""
+    board = Board(directory)
+    try:
+        return board.write(report)
+    finally:
+        board.close()
+
+
+def _text(one: Mapping[str, Any]) -> str:
+    """A finding in Markdown."""
+    site = one["site"]
+    told = [f"**{one['severity']}** {one['message']}", f"`{site['file']}:{site['line']}`"]
+    return "\n\n".join([*told, *([f"help: {one['advice']}"] if one.get("advice") else [])])

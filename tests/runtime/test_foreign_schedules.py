@@ -102,7 +102,7 @@ def test_a_schedule_that_counts_from_where_it_is_steps_once_per_update(load, win
     report = trained(kind, lambda scheduler: scheduler.step(increment=8), windows)
     assert codes(report) == []
     assert [(one["name"], one["steps"]) for one in report["schedulers"]] == [("OptimizerParamScheduler", windows)]
-    assert "OptimizerParamScheduler once per update" in report["confirmed"][0]
+    assert "OptimizerParamScheduler once per update" in report["seen"][0]
 
 
 def test_of_each_micro_step_it_is_told(load):

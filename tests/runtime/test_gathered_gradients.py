@@ -322,7 +322,7 @@ def test_gradients_that_are_divided_by_a_scale_they_never_had_are_told(reported)
         "arithmetic": pytest.approx(1.0),
         "ledger": pytest.approx(1 / 256, rel=1e-2),
     }
-    assert "stepped with 0.00391 times the gradient of the equivalent batch" in report["confirmed"][0]
+    assert "stepped with 0.00391 times the gradient of the equivalent batch" in report["seen"][0]
     assert found(report, source) == [("float16-without-scaler", "engine.backward(loss)")]
     assert "zero_optimization.stage" in report["violations"][0]["advice"]
 
@@ -433,5 +433,5 @@ def test_a_step_that_is_gated_by_hand_counts_what_was_overwritten(reported):
 def test_of_copies_of_what_is_never_zeroed_nothing_is_confirmed(reported):
     source = with_megatron(True).replace("    model.zero_grad_buffer()\n", "")
     report = reported(source)
-    assert "weight 1.000 in 1 of them" in report["confirmed"][0]
+    assert "weight 1.000 in 1 of them" in report["seen"][0]
     assert any("no sum of the gradients of its window" in one for one in report["not_covered"])

@@ -114,7 +114,7 @@ def test_windows_that_are_alike_pass_by_and_are_counted(soon, probe_every):
         assert 20 < optimizer["weight_sum"]["graph"]["count"] < 100
         assert optimizer["weight_sum"]["graph"]["count"] + listening.recorder.tally.unread == 160
         assert report["scalers"][0]["steps"] == 160
-        assert f"weight 1.000 in {optimizer['weight_sum']['graph']['count']} of them" in report["confirmed"][0]
+        assert f"weight 1.000 in {optimizer['weight_sum']['graph']['count']} of them" in report["seen"][0]
 
 
 def test_what_the_calls_show_is_found_as_ever(soon, monkeypatch):

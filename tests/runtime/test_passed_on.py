@@ -81,7 +81,7 @@ def run(folder, model, returned, loss, divisor=16):
     done = run_module("runtime_guard", options, folder, started)
     assert done.status == 0, done.stderr
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    return {one["code"] for one in report["violations"]}, report["confirmed"][0]
+    return {one["code"] for one in report["violations"]}, report["seen"][0]
 
 
 @pytest.mark.parametrize("name", SHAPES)

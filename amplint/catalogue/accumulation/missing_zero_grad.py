@@ -65,7 +65,7 @@ RULE = Rule(
     message="gradients are {zeroed}: every step uses the sum of all gradients since {since}",
     advice="call `optimizer.zero_grad()` after every step",
     when=(
-        Condition(Kind.END, zeros=0, restacked=at_least(1), also=in_a_loop),
+        Condition(Kind.END, zeros=0, steps=at_least(2), restacked=at_least(1), also=in_a_loop),
         Condition(Kind.ZERO_GRAD, restacked=at_least(3), also=ungated),
         Condition(Kind.ZERO_GRAD, restacked=at_least(2), longest=at_least(2), also=ungated),
     ),

@@ -74,7 +74,8 @@ def _of_no_second_loss(moment: Moment) -> bool:
     at this loss. Over several micro-steps it is the unscaling of each, unless the call that clips unscales first."""
     unscaled = moment.last.get(Kind.UNSCALE)
     at_once = unscaled is not None and (moment.ledger.window.micro_steps == 1 or unscaled.site == moment.event.site)
-    return not at_once and below_the_scale(moment)
+    second = moment.ledger.divided and moment.last[Kind.BACKWARD].scaled is False
+    return not at_once and not second and below_the_scale(moment)
 
 
 RULE = Rule(
