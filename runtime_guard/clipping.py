@@ -50,13 +50,13 @@ class Clipping(Calls):
         owners, endless = recorder.owners_of(tensors), self._endless(limit)
         said = {"raises": "yes"} if raises_at_overflow(args, kwargs) else {}
         none = all(tensor.grad is None for tensor in tensors)
-        shared = {"wrapper": said["wrapper"]} if SHARDS and (said := SHARDS.said(tensors)) else {}
+        wrapped = SHARDS.said(tensors) if SHARDS else {}
         for optimizer, name in owners:
             recorder.measures.run(recorder.numbers.before_touch, optimizer)
             kind = Kind.NORM if endless else Kind.CLIP
             detail = self._limit(optimizer, limit) | said | (self._meets(name) if none else {})
             if not endless or not self._divides_norm(name):
-                recorder.feed(kind, optimizer=name, stack=stack, detail=detail | self._turns(stack, detail), **shared)
+                recorder.feed(kind, optimizer=name, stack=stack, detail=detail | self._turns(stack, detail), **wrapped)
         given = {name for _, name in owners}
         apart = not endless and not (given and given & recorder.reached)
         for name in missed(tensors, given, recorder.reached, recorder.state.ledgers) if apart else ():

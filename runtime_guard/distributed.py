@@ -5,25 +5,30 @@ windows. When the process group is about to be destroyed, or when the guard ends
 the store that the group was made with, which waits for nobody. Rank 0 alone looks for those of the others, for a few
 seconds at most: a rank that has died leaves nothing, and is said to have left nothing.
 
-Only optimizers whose parameters are in a DistributedDataParallel that ran are compared: processes may train other
-things, or together in ways that are not known here.
+Only optimizers whose parameters are in a DistributedDataParallel are compared: processes may train other things, or
+together in ways that are not known here. With what it knows each rank leaves its part of the report, which rank 0 joins
+to its own (`report/joined.py`). The store of `torchrun` outlives the group; of any other the parts are left when the
+group is destroyed.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import torch
 from torch import distributed
 from torch.distributed.distributed_c10d import PrefixStore
 
 from amplint.protocol.readings import RankFacts, RanksReading, TokenShare, WindowReading, known
+from runtime_guard.replicas import digest
 
 KEPT = 4096
 """So many windows of an optimizer are compared."""
@@ -31,6 +36,7 @@ KEPT = 4096
 PATIENCE = 10.0
 """So many seconds rank 0 waits for what the others leave."""
 
+_OVER = "over"
 _LOOKS = 8
 _ALIKE = 1.05
 _guards = count()
@@ -38,9 +44,11 @@ _guards = count()
 
 @dataclass
 class _Kept:
-    """The windows of one optimizer so far. `averaged`: its gradients are; `looks`: how often that was asked."""
+    """The windows of one optimizer so far. `models`: what averages its gradients; `looks`: how often that was asked;
+    `replica`: the digest of their copy."""
 
-    averaged: bool = False
+    models: list[ref[torch.nn.Module]] = field(default_factory=list)
+    replica: str | None = None
     looks: int = 0
     windows: int = 0
     lengths: list[int] = field(default_factory=list)
@@ -49,11 +57,21 @@ class _Kept:
 
 
 class Ranks:
-    """The process among the others of its group. `patience`: see PATIENCE."""
+    """The process among the others of its group. `patience`: see PATIENCE; `report`: what rank 0 is told of this one.
+
+    `others`: what the others have told, by rank; `missing`: the ranks that have not. `delivered`: what this one knows is
+    with rank 0, which tells it.
+    """
 
     def __init__(self, patience: float = PATIENCE) -> None:
-        self.rank, self.world_size = 0, 1
+        self.rank, self.world_size = _of_environment()
         self.patience = patience
+        self.report: Callable[[], dict[str, Any]] = dict
+        self.others: dict[int, dict[str, Any]] = {}
+        self.missing: list[int] = []
+        self.delivered = False
+        self._store: Any = None
+        self._grouped = False
         self.readings: dict[str, RanksReading] = {}
         self.not_covered: str | None = None
         self._number = next(_guards)
@@ -72,13 +90,20 @@ class Ranks:
         return named.with_name(f"{named.stem}.rank{self.rank}{named.suffix}") if self.rank else named
 
     def look(self) -> None:
-        """Learns its number, if there is a group by now."""
-        if self.alone and distributed.is_available() and distributed.is_initialized():
+        """Learns its number from the group, if there is one by now; else it is that of the environment."""
+        if not self._grouped and distributed.is_available() and distributed.is_initialized():
+            self._grouped = True
             self.rank, self.world_size = distributed.get_rank(), distributed.get_world_size()
+            if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # of another, this may be the server
+                self._store = distributed.distributed_c10d._get_default_store()
 
-    def ran(self, model: torch.nn.Module) -> None:
-        """A DistributedDataParallel ran: the gradients of its parameters are averaged."""
+    def wraps(self, model: torch.nn.Module) -> None:
+        """A DistributedDataParallel is made, or ran: the gradients of its parameters are meant to be averaged."""
         self._wrapped.add(model)
+        self.look()
+
+    def group(self) -> None:
+        """A process group was made."""
         self.look()
 
     def window(self, name: str, tensors: frozenset[int], micro_steps: int, reading: WindowReading | None) -> None:
@@ -86,9 +111,11 @@ class Ranks:
         if self.alone or not self._wrapped or not micro_steps:
             return
         kept = self._kept.setdefault(name, _Kept())
-        if not kept.averaged and kept.looks < _LOOKS:
+        if not kept.models and kept.looks < _LOOKS:
             kept.looks += 1
-            kept.averaged = any(id(one) in tensors for model in self._wrapped for one in model.parameters())
+            for model in sorted(self._wrapped, key=_names):
+                if any(id(one) in tensors for one in model.parameters()):
+                    kept.models.append(ref(model))
         kept.windows += 1
         if len(kept.lengths) < KEPT:
             kept.lengths.append(micro_steps)
@@ -103,31 +130,56 @@ class Ranks:
     def leaves(self, group: Any = None) -> None:
         """A process group is about to be destroyed; without the default one there is no store any more."""
         if group is None or group is distributed.group.WORLD:
-            self.exchange()
+            self.look()
+            self._digest()
+            if self._store is None:
+                self.exchange()
+
+    def _digest(self) -> None:
+        """Takes what the copies are now; where they are gone, what they were."""
+        for kept in self._kept.values():
+            models = [model for held in kept.models if (model := held()) is not None]
+            if len(models) == len(kept.models):
+                kept.replica = digest(models)
 
     def exchange(self, ended: bool = True) -> None:
         """Tells the others, once; rank 0 hears what they have told. `ended`: the run has not failed."""
-        if self._told or self.alone or not distributed.is_initialized():
+        self.look()
+        if self._told or self.alone or not (self._store is not None or _initialized()):
             return
         self._told = True
-        store = PrefixStore(f"runtime_guard/{self._number}", distributed.distributed_c10d._get_default_store())
-        if self.rank:
-            store.set(str(self.rank), json.dumps(self._facts(ended)))
-            return
-        others = range(1, self.world_size)
-        if not self._arrived(store, [str(rank) for rank in others]):
-            self.not_covered = f"the other ranks: not all of them had ended {self.patience:g} s after rank 0"
-            return
-        told = [self._facts(ended), *(json.loads(store.get(str(rank))) for rank in others)]
-        self.readings = compared(told)
+        self._digest()
+        held = self._store if self._store is not None else distributed.distributed_c10d._get_default_store()
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = PrefixStore(f"runtime_guard/{attempt}/{self._number}", held)
+        try:
+            self._tell(store, ended) if self.rank else self._hear(store, ended)
+        except RuntimeError:  # who has held the store is gone
+            self.not_covered = "the other ranks: what the group has met by is gone"
 
-    def _arrived(self, store: Any, keys: list[str]) -> bool:
+    def _tell(self, store: Any, ended: bool) -> None:
+        told = {"facts": self._facts(ended), "report": self.report()}
+        store.set(str(self.rank), json.dumps(told, default=str))
+        self.delivered = ended and not store.check([_OVER])
+
+    def _hear(self, store: Any, ended: bool) -> None:
+        found = self._heard(store, [str(rank) for rank in range(1, self.world_size)])
+        store.set(_OVER, "")
+        self.others = {int(rank): told["report"] for rank, told in found.items()}
+        self.missing = [rank for rank in range(1, self.world_size) if rank not in self.others]
+        if self.missing:
+            several = "s" if len(self.missing) > 1 else ""
+            names = ", ".join(map(str, self.missing))
+            self.not_covered = f"rank{several} {names}: no word of it {self.patience:g} s after rank 0 had ended"
+        else:
+            self.readings = compared([self._facts(ended), *(told["facts"] for told in found.values())])
+
+    def _heard(self, store: Any, keys: list[str]) -> dict[str, dict[str, Any]]:
+        """What has been left under some keys, as soon as there is something under each, or nobody waits any more."""
         until = time.monotonic() + self.patience
-        while not all(store.check([key]) for key in keys):
-            if time.monotonic() > until:
-                return False
+        while not all(store.check([key]) for key in keys) and time.monotonic() <= until:
             time.sleep(0.02)
-        return True
+        return {key: json.loads(store.get(key)) for key in keys if store.check([key])}
 
     def _facts(self, ended: bool) -> dict[str, dict[str, Any]]:
         return {
@@ -138,11 +190,27 @@ class Ranks:
                     tuple(kept.skips),
                     tuple(kept.shares),
                     ended and kept.windows == len(kept.lengths),
+                    kept.replica,
                 )
             )
             for name, kept in self._kept.items()
-            if kept.averaged
+            if kept.models
         }
+
+
+def _of_environment() -> tuple[int, int]:
+    """The rank and the number of ranks that a launcher has told."""
+    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    return (int(rank), int(size)) if rank.isdecimal() and size.isdecimal() and int(rank) < int(size) else (0, 1)
+
+
+def _initialized() -> bool:
+    return distributed.is_available() and distributed.is_initialized()
+
+
+def _names(model: torch.nn.Module) -> str:
+    """What tells wrapped models apart on every rank alike."""
+    return " ".join(f"{name}{tuple(one.shape)}" for name, one in model.named_parameters())
 
 
 def compared(told: list[dict[str, dict[str, Any]]]) -> dict[str, RanksReading]:
@@ -153,7 +221,7 @@ def compared(told: list[dict[str, dict[str, Any]]]) -> dict[str, RanksReading]:
 
 def _read(facts: dict[str, Any]) -> RankFacts:
     shares = tuple(None if share is None else TokenShare(**share) for share in facts["shares"])
-    return RankFacts(facts["rank"], tuple(facts["lengths"]), tuple(facts["skips"]), shares, facts["whole"])
+    return RankFacts(facts["rank"], tuple(facts["lengths"]), tuple(facts["skips"]), shares, facts["whole"], facts["replica"])
 
 
 def share_of(reading: WindowReading) -> TokenShare | None:

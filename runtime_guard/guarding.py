@@ -17,6 +17,7 @@ from runtime_guard.interim import Interim
 from runtime_guard.listening import Listening
 from runtime_guard.recorder import Recorder
 from runtime_guard.report.document import document
+from runtime_guard.report.joined import part_of
 from runtime_guard.report.terminal import summary
 from runtime_guard.roles import inner_schedule
 from runtime_guard.unchecked import NothingChecked, unfollowed, why_unchecked
@@ -72,6 +73,7 @@ class guard:
         self._listening = Listening(
             self.recorder, self._verdict, self._pending, self._admit, self._failed, awake, self.interim
         )
+        self.recorder.ranks.report = self._part
         self._given = {"optimizer": optimizer, "scaler": scaler, "scheduler": scheduler}
         self.off: dict[str, None] = {}
 
@@ -122,13 +124,18 @@ class guard:
         self._ending = ending_of(error, trace, self.recorder.tally.windows, self.recorder.sites.is_of_user)
         shield = Shield("the end of the run", self._failed)
         shield.run(self.recorder.settle, True)
-        Shield("the other ranks", self._failed).run(self.recorder.ranks.exchange, self._ending.whole)
         if self._ending.whole:
             shield.run(self.recorder.end)
+        Shield("the other ranks", self._failed).run(self.recorder.ranks.exchange, self._ending.whole)
+        if self._ending.whole:
             shield.run(self.recorder.compare)
             self._verdict()
             if self.whole and self.mode == "raise":
                 self.demand()
+
+    def _part(self) -> dict[str, Any]:
+        """What rank 0 is told of this one."""
+        return part_of(self.report())
 
     def demand(self) -> None:
         """Raises NothingChecked if nothing could be checked."""

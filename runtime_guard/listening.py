@@ -190,17 +190,21 @@ class Listening:
         ranks = self._recorder.ranks
         ran = self._listener("DistributedDataParallel", self._ran, _nothing, _nothing)
         self._hooks.listen(DistributedDataParallel, "forward", ran)
+        made = self._listener("DistributedDataParallel()", _owner, lambda model, _: ranks.wraps(model), _nothing)
+        self._hooks.listen(DistributedDataParallel, "__init__", made)
         self._adopt_sharded()
         sharded = self._listener("FullyShardedDataParallel's class", _nothing, self._adopt_sharded, _nothing)
         self._hooks.listen(Optimizer, "__init__", sharded)  # what shards its parameters is loaded before
         leaving = self._listener(
             "the other ranks", lambda args, kwargs: ranks.leaves(*args, **kwargs), _nothing, _nothing
         )
+        joining = self._listener("init_process_group", _nothing, lambda *_: ranks.group(), _nothing)
         for owner in (distributed, distributed.distributed_c10d):
+            self._hooks.listen(owner, "init_process_group", joining)
             self._hooks.listen(owner, "destroy_process_group", leaving)
 
     def _ran(self, args: Any, kwargs: Any) -> None:
-        self._recorder.ranks.ran(args[0])
+        self._recorder.ranks.wraps(args[0])
         self._recorder.sharing.ran(args[0])
 
     def _adopt_sharded(self, *_: object) -> None:

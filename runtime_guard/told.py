@@ -58,7 +58,7 @@ class Told:
             report["static"], told = linted(report)
         for name, text in self._files(report):
             write(made.recorder.ranks.own(name), text)
-        if not options.quiet:
+        if not options.quiet and not made.recorder.ranks.delivered:
             from runtime_guard.report.terminal import summary
 
             sys.stderr.write(summary(made, own) + "".join(part.get("summary", "") for part in parts))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isclose
 
 from amplint.protocol.events import Event, Kind
-from amplint.protocol.ranks import SET_LATE
+from amplint.protocol.ranks import SET_LATE, Wrapper
 from amplint.protocol.readings import RankFacts, RanksReading, TokenShare
 from amplint.protocol.state import Moment
 
@@ -17,9 +17,14 @@ def boundary_words(moment: Moment) -> dict[str, str]:
     """By what the last backward of a window is kept from reducing, and what the ranks see of the window."""
     own = "the gradients of the window's last micro-step stay on their rank"
     if _set_late(moment.last.get(Kind.BACKWARD)):
-        return {"held": f"{_LATE}: {own}", "cure": _EARLIER}
-    seen = "no rank ever sees the gradients of the others" if moment.ledger.sharing.alone else own
-    return {"held": f"the last backward before the step runs in `no_sync`: {seen}", "cure": _OUTSIDE}
+        return {"held": f"{_LATE}: {own}", "result": _APART, "cure": _EARLIER}
+    sharing = moment.ledger.sharing
+    seen = "no rank ever sees the gradients of the others" if sharing.alone else own
+    if sharing.wrapper is Wrapper.BY_PARAMETER:
+        held = "the last backward before the step runs after `set_requires_gradient_sync(False)`"
+        return {"held": f"{held}: {seen}", "result": _WITHOUT, "cure": _SWITCHED}
+    result = _WITHOUT if sharing.wrapper is Wrapper.SHARDED else _APART
+    return {"held": f"the last backward before the step runs in `no_sync`: {seen}", "result": result, "cure": _OUTSIDE}
 
 
 def outside_words(moment: Moment) -> dict[str, str]:
@@ -38,6 +43,9 @@ _LATE = (
     "`require_backward_grad_sync` is set after the forward, which reads it, and each micro-step obeys the value of the "
     "one before"
 )
+_APART = "the copies of the model drift apart"
+_WITHOUT = "the step is made without them"
+_SWITCHED = "call `set_requires_gradient_sync(True)` before the backward of the micro-step that completes the window"
 _EARLIER = "set it before the forward"
 _OUTSIDE = "run forward and backward of the micro-step that completes the window outside of `no_sync`"
 
@@ -52,11 +60,12 @@ def _ranks(moment: Moment) -> tuple[RankFacts, ...]:
 
 
 def disagreement(moment: Moment) -> dict[str, str] | None:
-    """In what the ranks differ first: the length of a window, a skipped step, or the number of windows."""
+    """In what the ranks differ first: the length of a window, a skipped step, the number of windows, or what they have
+    in the end."""
     ranks = _ranks(moment)
     if not ranks:
         return None
-    return _of_lengths(ranks) or _of_skips(ranks) or _of_counts(ranks)
+    return _of_lengths(ranks) or _of_skips(ranks) or _of_counts(ranks) or _of_replicas(ranks)
 
 
 def _of_lengths(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
@@ -82,6 +91,15 @@ def _of_counts(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
         return None
     told = _by_rank(ranks, counts)
     return {"what": f"the number of windows is {told}", "remedy": "give every rank the same number of batches"}
+
+
+def _of_replicas(ranks: tuple[RankFacts, ...]) -> dict[str, str] | None:
+    copies = [facts.replica for facts in ranks]
+    if None in copies or len(set(copies)) == 1 or not all(facts.whole for facts in ranks):
+        return None
+    other = next(facts for facts in ranks if facts.replica != copies[0])
+    what = f"in the end the parameters of rank {ranks[0].rank} are not those of rank {other.rank}"
+    return {"what": what, "remedy": "look for what one rank does alone: a step, a clip, a reduction that is left out"}
 
 
 def _first_difference(found: Sequence[Sequence[object]]) -> int | None:

@@ -131,7 +131,8 @@ class RankFacts:
     """What one process knows of an optimizer whose gradients are averaged over the ranks, window by window.
 
     `lengths`: micro-steps. `skips`: of each step through a scaler, whether it was skipped. `shares`: None where the
-    numbers do not say. `whole`: these are all windows of a run that ended by itself.
+    numbers do not say. `whole`: these are all windows of a run that ended by itself. `replica`: a digest of this rank's
+    copy of the parameters in the end, where there is one.
     """
 
     rank: int
@@ -139,6 +140,7 @@ class RankFacts:
     skips: tuple[bool, ...] = ()
     shares: tuple[TokenShare | None, ...] = ()
     whole: bool = True
+    replica: str | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import torch
 from amplint.protocol.events import Site
 from runtime_guard import measured
 from runtime_guard.accounting import accounts
+from runtime_guard.report.joined import with_ranks
 from runtime_guard.report.reached import reached
 from runtime_guard.report.terminal import is_right, seen
 from runtime_guard.unchecked import copies, unfollowed, why_unchecked
@@ -39,13 +40,14 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
     }
     told = seen(of, of.violations)
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
-    return {
+    report = {
         "schema": SCHEMA,
         "ended": of.ending.as_json(),
         "off": off,
         "unchecked": why_unchecked(off, loose, tally.windows, tally.steps),
         "torch": torch.__version__,
         "world_size": recorder.ranks.world_size,
+        "rank": recorder.ranks.rank,
         "mode": of.mode,
         "violations": [_violation(one, functions, recorder.ranks.rank) for one in of.violations],
         "steps": tally.steps,
@@ -66,6 +68,8 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
         ],
         "curves": _curves(series),
     }
+    ranks = recorder.ranks
+    return with_ranks(report, ranks.others, ranks.missing) if ranks.others or ranks.missing else report
 
 
 def _copied(recorder: Recorder) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from runtime_guard.report.charts import charts
 from runtime_guard.report.curves import curves_of
+from runtime_guard.report.joined import lines
 from runtime_guard.report.markup import Markup, element, joined, number
 from runtime_guard.report.timeline import timeline
 
@@ -37,6 +38,7 @@ def page(report: Report) -> str:
         _timelines(report),
         _curves(report),
         _confirmed(report),
+        _list("Ranks", lines(report), "ranks"),
         _open(report),
     )
     body = element("body", element("main", *sections))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime_guard import measured
 from runtime_guard.accounting import accounts, line, wasted
+from runtime_guard.report.joined import lines as of_ranks
 from runtime_guard.violations import Violation
 
 if TYPE_CHECKING:
@@ -18,13 +19,26 @@ def summary(of: guard, report: dict[str, Any]) -> str:
     found = of.violations
     lines = [f"ended: {_ended(report['ended'])}", *(f"off: {reason}" for reason in report["off"])]
     lines += [line for one in found for line in _told(one)]
+    lines += [line for one in report["violations"] if 0 not in one.get("ranks", (0,)) for line in _of_others(one)]
     word = "confirmed" if report["confirmed"] else "seen"
     lines += [f"{word}: {line}" if not index else f"  {line}" for index, line in enumerate(report["seen"])]
     lines += [] if report["windows"]["count"] else [f"nothing is confirmed: {_missing(report)}"]
+    lines += [text if at else f"ranks: {text}" for at, text in enumerate(_indented(of_ranks(report)))]
     not_covered = [reason for reason in report["not_covered"] if reason not in report["off"]]
     if not_covered:
         lines += ["not covered:", *(f"  {reason}" for reason in not_covered)]
     return "\n".join(["runtime_guard", *lines]) + "\n"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [line if not at else f"  {line}" for at, line in enumerate(lines)]
+
+
+def _of_others(one: dict[str, Any]) -> list[str]:
+    """A finding that rank 0 has not met."""
+    ranks = ", ".join(map(str, one["ranks"]))
+    place = f"  --> {_shown(one['site']['file'])}:{one['site']['line']}, on rank {ranks} alone"
+    return [f"{one['severity']}[{one['code']}]: {one['message']}", place, f"  help: {one['advice']}", ""]
 
 
 def _ended(ended: dict[str, Any]) -> str:

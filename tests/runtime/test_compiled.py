@@ -21,7 +21,7 @@ def trained(backend, loss_of, by=1, windows=3):
     with guard(optimizer, mode="record") as found:
         for _ in range(windows):
             for _ in range(N):
-                loss = compiled(torch.randn(4, 6), torch.randint(3, (4,)))
+                loss = compiled(torch.randn(8, 6), torch.randint(3, (8,)))
                 (loss / by if by > 1 else loss).backward()
             optimizer.step()
             optimizer.zero_grad()
@@ -60,7 +60,7 @@ def codes(found):
         (whole, N, []),
         (mean, 1, []),
         (whole, 1, ["missing-loss-division"]),
-        (divided, N, ["double-loss-division"]),
+        (divided, N, ["wrong-loss-divisor"]),
     ],
 )
 def test_a_division_inside_of_a_compiled_region_counts(backend, loss_of, by, wrong):

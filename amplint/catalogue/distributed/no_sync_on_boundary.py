@@ -86,7 +86,7 @@ from amplint.protocol.events import STEPS, Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="{held}, and the copies of the model drift apart",
+    message="{held}, and {result}",
     advice="{cure}",
     when=(Condition(STEPS, local=True),),
     place=Kind.BACKWARD,
