@@ -34,7 +34,7 @@ from amplint.lower.uncalled_states import uncalled_states
 from amplint.own_names import own_names
 from amplint.played import Played, side_by_side
 from amplint.protocol.events import Event, Site
-from amplint.protocol.facts import SHARDED_CLIP, Fact
+from amplint.protocol.facts import CLIPPED_PAST, SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, once, stamp
@@ -223,6 +223,10 @@ _READERS = (
 )
 
 
+_UNFIXED = (CLIPPED_PAST, SHARDED_CLIP)
+"""Facts about a mistake in some runs perhaps, or one that the remedy of its rule does not put right."""
+
+
 def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]) -> Iterator[Breach]:
     """What the rules say of the facts of the text; some say it of the first place alone."""
     judging = [rule for rule in RULES.values() if rule.find is not None]
@@ -234,7 +238,7 @@ def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
             if words is not None:
                 words = {**_told(fact), **words}
-                sure = rule.remedy is not None and fact.called != SHARDED_CLIP  # in some runs, perhaps
+                sure = rule.remedy is not None and fact.called not in _UNFIXED
                 scene = Scene(words=tuple(words.items())) if sure else None
                 yield Breach(rule.id, fact.site, rule.tier is not Tier.ERROR or fact.mild, words, scene=scene)
                 said |= {rule.id} if rule.once else set()

@@ -13,7 +13,7 @@ from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.catalogue.rule import Rule
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import ANY_LENGTH, AS_CALLED, OVERTAKEN, RUN_WHOLE, STEPS, Event, Kind
-from amplint.protocol.facts import IN_A_LOOP, Fact
+from amplint.protocol.facts import CLIPPED_PAST, IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
@@ -311,7 +311,7 @@ def clipped_in_a_loop(fact: Fact) -> dict[str, str] | None:
 
 def clipped_past_a_loop(fact: Fact) -> dict[str, str] | None:
     """The clip of torch's of gradients that carry the loss scale which a framework's own loop takes out later."""
-    if fact.used != IN_A_LOOP or fact.called != "clipped past it":
+    if fact.used != IN_A_LOOP or fact.called != CLIPPED_PAST:
         return None
     return {"clip": str(fact.arguments["clip"]), "missed": "the loss scale is still in them"}
 

@@ -13,6 +13,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import children, dotted, last, walk
 from amplint.lower.trainer_settings import Length, Settings
+from amplint.protocol.facts import CLIPPED_PAST
 
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 _LIMITS = ("max_norm", "clip_value")
@@ -56,7 +57,7 @@ def clipped(method: ir.Function, said: Settings, clip: str) -> Iterator[tuple[ir
             yield node, "clipped", False
         elif node.at[:2] > makers[-1]:
             if said.scaled and dotted(node.func) != clip.partition("(")[0]:
-                yield node, "clipped past it", False
+                yield node, CLIPPED_PAST, False
             elif id(node) in always and said.window is not Length.ONE:
                 yield node, "clipped early", said.window is Length.UNKNOWN
 

@@ -18,6 +18,7 @@ SAVED, LOADED = "an optimizer's state is saved", "an optimizer's state is loaded
 REPLACED = "a sharded scaler is replaced by a plain one"
 SHARDED_CLIP = "a sharded model is clipped by the norm of its shards"
 HALF_LOADED = "a model is loaded in half precision and trained in mixed precision"
+CLIPPED_PAST = "gradients are clipped past a framework's loop"
 IDLE = "a schedule is handed to a loop that steps none"
 """Facts about what is saved, loaded, replaced, clipped and handed over go by these, not by a call's name."""
 
