@@ -4,7 +4,7 @@ from core import State
 
 def limit(parameters, kind, threshold):
     if kind == "norm":
-        torch.nn.utils.clip_grad_norm_(parameters, max_norm=threshold)  # expect: fsdp-local-clip
+        torch.nn.utils.clip_grad_norm_(parameters, max_norm=threshold)  # missed: fsdp-local-clip
     else:
         torch.nn.utils.clip_grad_value_(parameters, threshold)
 

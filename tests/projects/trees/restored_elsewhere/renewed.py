@@ -12,7 +12,7 @@ class Trainer:
             load_checkpoint(path, state=self.state)
 
     def train(self, loader, criterion):
-        self.state.scaler = torch.amp.GradScaler()  # expect: scaler-not-restored
+        self.state.scaler = torch.amp.GradScaler()  # missed: scaler-not-restored
         for x, y in loader:
             self.state.optimizer.zero_grad()
             with torch.autocast("cuda", dtype=torch.float16):
