@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def summary(of: guard, report: dict[str, Any]) -> str:
     """The whole summary; ends with a newline."""
     found = of.violations
-    lines = [f"ended: {_ended(report['ended'])}", *(f"off: {reason}" for reason in report["off"])]
+    lines = [*(f"off: {reason}" for reason in report["off"]), f"ended: {_ended(report['ended'])}"]
     lines += [line for one in found for line in _told(one)]
     word = "confirmed" if report["confirmed"] else "seen"
     lines += [f"{word}: {line}" if not index else f"  {line}" for index, line in enumerate(report["seen"])]
