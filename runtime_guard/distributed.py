@@ -221,7 +221,9 @@ def compared(told: list[dict[str, dict[str, Any]]]) -> dict[str, RanksReading]:
 
 def _read(facts: dict[str, Any]) -> RankFacts:
     shares = tuple(None if share is None else TokenShare(**share) for share in facts["shares"])
-    return RankFacts(facts["rank"], tuple(facts["lengths"]), tuple(facts["skips"]), shares, facts["whole"], facts["replica"])
+    return RankFacts(
+        facts["rank"], tuple(facts["lengths"]), tuple(facts["skips"]), shares, facts["whole"], facts["replica"]
+    )
 
 
 def share_of(reading: WindowReading) -> TokenShare | None:

@@ -139,8 +139,8 @@ def _stepped(account: Account, windows: int) -> str:
     if not ledger.count or account.several:
         return "; ".join(touched)
     seen = _sampled(ledger, windows)
-    if _alike(ledger, graph) or not graph.count:
-        return "; ".join([f"stepped with the gradient of that weight{seen}", *touched]) if graph.count else ""
+    if graph.count and _alike(ledger, graph):
+        return "; ".join([f"stepped with the gradient of that weight{seen}", *touched])
     told = f"stepped with {_range(ledger)} times the gradient of the equivalent batch{seen}"
     return "; ".join([told, *touched])
 

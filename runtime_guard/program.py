@@ -20,7 +20,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from runtime_guard.configuration import ConfigurationError
-from runtime_guard.trampolines import PASSED_OVER
+from runtime_guard.frames import PASSED_OVER
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 

@@ -16,7 +16,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 from amplint.protocol.events import Site
-from runtime_guard.trampolines import PASSED_OVER
+from runtime_guard.frames import PASSED_OVER
 
 MAX_STACK = 8
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
+from runtime_guard.frames import PASSED_OVER
 from runtime_guard.lane import Lane
-
-PASSED_OVER = "<runtime_guard: passed over by warnings, as importlib._bootstrap is>"
 
 Arguments = tuple[Any, ...]
 Before = Callable[[Arguments, dict[str, Any]], tuple[Any, Arguments, dict[str, Any]]]

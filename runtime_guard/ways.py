@@ -31,6 +31,9 @@ MOST_KEPT = 256
 ANEW = 64
 """One in so many passes of a place is walked in full and heard, whatever is known."""
 
+_MEANS = ("MeanBackward",)
+"""What a mean has counted is known from its shape, as what a criterion has."""
+
 Values = tuple[float | None, ...]
 
 
@@ -265,7 +268,7 @@ def _way(place: Hashable, root: Tensor, reductions: dict[Node, Reduction]) -> Wa
             return None
         steps.append(step)
         node = node.next_functions[step.child][0]
-    if node is None or reduction.kind not in CRITERIA:
+    if node is None or not (reduction.kind in CRITERIA or reduction.kind.startswith(_MEANS)):
         return None
     flat = _is_nll(type(end)) and flattened(end.next_functions[0][0])
     way = Way(place, tuple(steps), type(end), reduction.name, flat, on_device=not root.is_cpu)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def summary(of: guard, report: dict[str, Any]) -> str:
     """The whole summary; ends with a newline."""
     found = of.violations
-    lines = [f"ended: {_ended(report['ended'])}", *(f"off: {reason}" for reason in report["off"])]
+    lines = [*(f"off: {reason}" for reason in report["off"]), f"ended: {_ended(report['ended'])}"]
     lines += [line for one in found for line in _told(one)]
     lines += [line for one in report["violations"] if 0 not in one.get("ranks", (0,)) for line in _of_others(one)]
     word = "confirmed" if report["confirmed"] else "seen"
