@@ -59,8 +59,8 @@ class _Kept:
 class Ranks:
     """The process among the others of its group. `patience`: see PATIENCE; `report`: what rank 0 is told of this one.
 
-    `others`: what the others have told, by rank; `missing`: the ranks that have not. `delivered`: what this one knows is
-    with rank 0, which tells it.
+    `others`: what the others have told, by rank; `missing`: the ranks that have not. `delivered`: what this one knows
+    is with rank 0, which tells it.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
