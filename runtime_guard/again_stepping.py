@@ -1,11 +1,10 @@
-"""The calls of scalers and optimizers, clips and zero_grad, compared with those of an earlier period (see `again`)."""
+"""The calls of scalers and optimizers, and zero_grad, compared with those of an earlier period (see `again`)."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import GeneratorType
 from typing import Any
 
 from torch import Tensor
@@ -13,12 +12,10 @@ from torch.optim import Optimizer
 
 from amplint.protocol.state import Moment
 from runtime_guard.again import Comparing
-from runtime_guard.clipping import raises_at_overflow
 from runtime_guard.gradients import Watch
-from runtime_guard.hooks import Replaced
 from runtime_guard.late import number
-from runtime_guard.normalization import learning_rate
 from runtime_guard.put_off import Entry
+from runtime_guard.roles import learning_rate
 from runtime_guard.scaled import found_by
 from runtime_guard.scales import ScaleAccount
 from runtime_guard.stepping import argument
@@ -83,18 +80,6 @@ class _Update:
     scale: float | None
     moments: list[Moment]
     account: ScaleAccount | None
-
-
-@dataclass(frozen=True, eq=False)
-class _Clip:
-    """A clip. `tensors`: their identities; `scales`: the loss scale that an optimizer's gradients carry then."""
-
-    tensors: tuple[int, ...]
-    limit: float
-    raises: bool
-    optimizers: tuple[weakref.ref[Any], ...]
-    scales: tuple[tuple[Account, float], ...]
-    inside: dict[str, int]
 
 
 class UnscaleAgain(Comparing):
@@ -295,70 +280,6 @@ class UpdateAgain(Comparing):
             self._recorder.observe(known.moments[0], known.account.updated(scale, every))
 
 
-class ClipAgain(Comparing):
-    """A clip of the same tensors to the same limit."""
-
-    owned = False
-
-    def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """A generator of parameters is read; one that holds nothing any more is left."""
-        parameters = argument(args, kwargs, 0, "parameters")
-        if not isinstance(parameters, GeneratorType) or parameters.gi_frame is None:
-            return args, kwargs
-        read = list(parameters)
-        return ((read, *args[1:]), kwargs) if args else (args, {**kwargs, "parameters": read})
-
-    def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
-        """None for a limit that is not a plain number, or of gradients that the last backward did not reach."""
-        recorder = self._recorder
-        if token is None or not token[1]:
-            return None
-        limit, raises = _limits(args, kwargs)
-        names = {recorder.optimizer(optimizer) for optimizer in token[1]}
-        if not isinstance(limit, int | float) or not names & recorder.reached:
-            return None
-        scales: list[tuple[Account, float]] = []
-        for one in token[1]:
-            account = self.account_of(one)
-            scale = account.window.loss_scale if account and recorder.carries_scale(one) else 1.0
-            scales += [(account, scale)] if account and scale else []
-        return _Clip(
-            _ids(token[2]), limit, bool(raises), tuple(map(weakref.ref, token[1])), tuple(scales), self.inside()
-        )
-
-    def same(self, known: _Clip, args: Any, kwargs: Any) -> bool:
-        """The tensors and the limit."""
-        limit, raises = _limits(args, kwargs)
-        handed = argument(args, kwargs, 0, "parameters")
-        if type(limit) is not type(known.limit) or limit != known.limit or bool(raises) is not known.raises:
-            return False
-        if any(held() is None for held in known.optimizers) or not isinstance(handed, list | Tensor):
-            return False
-        return not self.touched() and _ids(handed) == known.tensors
-
-    def goes(self, known: _Clip, args: Any, kwargs: Any) -> Any:
-        """The same token."""
-        optimizers = [one for held in known.optimizers if (one := held()) is not None]
-        known.inside["clip"] += 1
-        return "clip", optimizers, argument(args, kwargs, 0, "parameters")
-
-    def begins(self, known: _Clip, args: Any, kwargs: Any) -> Any:
-        """The same token, with the list of what is clipped."""
-        token = super().begins(known, args, kwargs)
-        return None if token is None else Replaced(token, (token[2], *args[1:]) if args else args, kwargs)
-
-    def ends(self, known: _Clip, token: Any, result: Any) -> bool:
-        """Always; the norm is noted."""
-        if known.scales and isinstance(result, Tensor) and result.numel() == 1:
-            norm = number(result)
-            if isinstance(norm, float):
-                for account, scale in known.scales:
-                    self._recorder.put_off.value(account, "gradient_norm", norm / scale)
-        known.inside["clip"] -= 1
-        self._recorder.seen()
-        return True
-
-
 class ZeroAgain(Comparing):
     """`zero_grad` of the same optimizer."""
 
@@ -394,12 +315,3 @@ def _scale_of(scaler: Any) -> float | None:
     scale = scaler._scale
     found = number(scale) if isinstance(scale, Tensor) else None
     return found if isinstance(found, float) else None
-
-
-def _limits(args: Any, kwargs: Any) -> tuple[Any, Any]:
-    limit = argument(args, kwargs, 1, "max_norm") or kwargs.get("clip_value")
-    return limit, raises_at_overflow(args, kwargs)
-
-
-def _ids(handed: Tensor | list[Tensor]) -> tuple[int, ...]:
-    return (id(handed),) if isinstance(handed, Tensor) else tuple(map(id, handed))

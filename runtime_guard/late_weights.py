@@ -7,12 +7,19 @@ rules are asked about the step again, with the weight where it was missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from amplint.catalogue.rule import Rule
 from amplint.protocol.state import Moment
 from amplint.protocol.values import with_changes
 from runtime_guard.questions import Questions
+from runtime_guard.windows import Settled
+
+
+def arrived(settled: Iterable[Settled]) -> Iterator[tuple[Moment, Settled]]:
+    """The moments of the steps that numbers have arrived of, each with these numbers."""
+    for one in settled:
+        yield from ((moment, one) for moment in (one.token if isinstance(one.token, list) else ()))
 
 
 def broken_late(questions: Questions, moment: Moment, weight: float | None) -> Iterator[tuple[Rule, Moment]]:

@@ -31,7 +31,8 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from runtime_guard.again import PassAgain, ScheduleAgain
-from runtime_guard.again_stepping import ClipAgain, ScalerStepAgain, StepAgain, UnscaleAgain, UpdateAgain, ZeroAgain
+from runtime_guard.again_clipping import ClipAgain
+from runtime_guard.again_stepping import ScalerStepAgain, StepAgain, UnscaleAgain, UpdateAgain, ZeroAgain
 from runtime_guard.averages import Averages, averaging
 from runtime_guard.backward import Backward
 from runtime_guard.checkpoints import Checkpoints

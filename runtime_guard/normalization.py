@@ -28,7 +28,7 @@ from runtime_guard.held import Held
 from runtime_guard.late import capturing, number
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
 from runtime_guard.present import Scale
-from runtime_guard.roles import together
+from runtime_guard.roles import learning_rate, together
 from runtime_guard.scales import Scales
 from runtime_guard.terms import Listening, listen, scaled_of, weight_of
 from runtime_guard.ways import ANEW, Loss, Outcome, Way, Ways
@@ -397,11 +397,3 @@ def _tensors(outputs: object) -> list[Tensor]:
     if isinstance(outputs, Tensor):
         return [outputs]
     return [tensor for item in outputs for tensor in _tensors(item)] if isinstance(outputs, (list, tuple)) else []
-
-
-def learning_rate(optimizer: Optimizer) -> float | None:
-    """The learning rate of the first group, if the host knows it."""
-    rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
-    if isinstance(rate, Tensor):
-        rate = number(rate)
-    return float(rate) if isinstance(rate, (int, float)) else None

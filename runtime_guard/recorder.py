@@ -34,7 +34,7 @@ from runtime_guard.hooks import Shield
 from runtime_guard.idle import never_read
 from runtime_guard.in_step import InStep
 from runtime_guard.late_division import mark_passed
-from runtime_guard.late_weights import broken_late
+from runtime_guard.late_weights import arrived, broken_late
 from runtime_guard.normalization import Normalization
 from runtime_guard.owners import Owners
 from runtime_guard.planned import parts_of, said_of
@@ -73,8 +73,7 @@ class Recorder:
         at_once: bool = False,
     ) -> None:
         self.questions = Questions(rules.values())
-        self._found = found
-        self.accumulation_steps = accumulation_steps
+        self._found, self.accumulation_steps = found, accumulation_steps
         self._held, self._tensors = dict[str, list[Violation]](), dict[str, frozenset[int]]()
         self.passes, self.reached = 0, frozenset[str]()
         self.training: set[CodeType | None] = set()
@@ -162,8 +161,7 @@ class Recorder:
 
     def _gate(self, kind: Kind, place: Stack, optimizer: str) -> Gate | None:
         """The gate in the source; where there is none, what happens may show that there is one."""
-        gate = self.gate_of(place)
-        ledger = self.state.ledgers.get(optimizer)
+        gate, ledger = self.gate_of(place), self.state.ledgers.get(optimizer)
         if gate is not None or ledger is None or kind is Kind.BACKWARD:
             return gate
         window = ledger.window
@@ -382,11 +380,10 @@ class Recorder:
 
     def settle(self, wait: bool = False) -> None:
         """Asks the rules about numbers of a device that have arrived."""
-        for token, reading, weight in self.measures.run(self.numbers.settled, wait, default=()):
-            for moment in token if isinstance(token, list) else ():
-                for rule, late in broken_late(self.questions, moment, weight):
-                    self._tell(violation_of(rule, late), late)
-                self.observe(moment, reading)
+        for moment, settled in arrived(self.measures.run(self.numbers.settled, wait, default=())):
+            for rule, late in broken_late(self.questions, moment, settled.weight):
+                self._tell(violation_of(rule, late), late)
+            self.observe(moment, settled.reading)
 
     def end(self) -> None:
         """The end of the run, for the rules that look back. What was held back of an unused optimizer is dropped."""

@@ -43,6 +43,7 @@ SET = frozenset({"set"})
 """The tag of a number that the program sets, to what is not known: it does not run with the batches."""
 OPTIMIZER = frozenset({"optimizer"})
 """The tag of an optimizer that is not known, and of several of them."""
+_PLAIN = frozenset({str, bool, int, float, Fraction, type(None)})
 
 
 @quickly_made
@@ -396,6 +397,3 @@ def text_of(value: Value) -> str:
     if isinstance(value, (str, *NUMBER)):
         return repr(value)
     return type(value).__name__.lower()
-
-
-_PLAIN = frozenset({str, bool, int, float, Fraction, type(None)})
