@@ -70,9 +70,25 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     keywords: Keywords = {name: evaluate(run, scope, value) for name, value in node.keywords}
     if node.starred:
         keywords = _unpacked(run, scope, node, func, args, keywords)
+    elif isinstance(func, (Function, Method)) and not _fits(func, len(args), keywords):
+        raise Cut  # Python raises: in such a run it is another function that is called
     if run.in_batches:
         _out_of_sight(run, scope, node, func)
     return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
+
+
+def _fits(func: Function | Method, given: int, keywords: Keywords) -> bool:
+    """Whether a function takes so many arguments and these names; of one that is decorated that is not known."""
+    node = func.function.node if isinstance(func, Method) else func.node
+    if isinstance(node, ir.Function) and node.decorators:
+        return True
+    given += isinstance(func, Method)
+    placed = list(takewhile(lambda param: not param.star, node.params))
+    stars = {param.star for param in node.params}
+    if given > len(placed) and not stars:
+        return False
+    needed = [param.name for param in placed[given:] if param.default is None]
+    return all(name in keywords for name in needed)
 
 
 def _unpacked(run: Run, scope: Scope, node: ir.Call, func: Value, args: list[Value], keywords: Keywords) -> Keywords:
