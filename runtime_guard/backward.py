@@ -68,6 +68,13 @@ class Running:
         )  # fmt: skip
 
 
+def _with_hooks(brought: Brought, reading: Outcome) -> Brought:
+    """What has brought a pass about, and that something has changed what arrived, where no framework explains it."""
+    if "through" in brought.detail or not _hooked(reading):
+        return brought
+    return replace(brought, detail={**brought.detail, "hooked": "yes"})
+
+
 class Begun:
     """A backward that has begun as the one before."""
 
@@ -121,15 +128,7 @@ class Backward:
         recorder.look()
         brought = recorder.frameworks.loss(recorder.sites.stack())
         place, through = brought.place, recorder.frameworks.knows(brought.place)
-        watched: Watched = []
-        for thing, name in recorder.mine():
-            tensors = recorder.watches[name].many(thing, self._missed)
-            watched.append((thing, name, tensors, gradients.stamp(tensors)))
-            if through or recorder.watches[name].exchanged:  # what its first backward gives is looked at while it runs
-                recorder.measures.run(recorder.numbers.track, thing)
-        for thing in recorder.candidates():
-            tensors = gradients.sample(thing)
-            watched.append((thing, None, tensors, gradients.stamp(tensors)))
+        watched = self._watched(through)
         roots = [root for root in args[0] if isinstance(root, Tensor)]
         self._penalties.look(roots)
         inside["backward"] += 1
@@ -149,6 +148,19 @@ class Backward:
         recorder.underway.running = Running(recorder, brought, scaler)
         return roots, brought, scaler, watched, regions, bool(into)
 
+    def _watched(self, through: bool) -> Watched:
+        """The gradients of the optimizers that the pass may reach, as they are before it."""
+        recorder, watched = self._recorder, list[Any]()
+        for thing, name in recorder.mine():
+            tensors = recorder.watches[name].many(thing, self._missed)
+            watched.append((thing, name, tensors, gradients.stamp(tensors)))
+            if through or recorder.watches[name].exchanged:  # what its first backward gives is looked at while it runs
+                recorder.measures.run(recorder.numbers.track, thing)
+        for thing in recorder.candidates():
+            tensors = gradients.sample(thing)
+            watched.append((thing, None, tensors, gradients.stamp(tensors)))
+        return watched
+
     def ends(self, token: Any, result: Any) -> None:
         """One event for each optimizer that was reached."""
         if token is None:
@@ -167,12 +179,9 @@ class Backward:
         self._missed = not reached and not early  # then all parameters are looked at next time
         begins = not reached or self._begins(reached[0][1], stack)
         reading = self._read([thing for thing, _, _ in reached], begins, stack)
-        if "through" not in brought.detail and _hooked(reading):
-            brought = replace(brought, detail={**brought.detail, "hooked": "yes"})
-        present, handed, shared = self._here.began
-        scaled = is_scaled(reading, scaler, present, handed)
-        if own_scale(roots):
-            scaled = None  # whoever has put it in takes it out
+        brought = _with_hooks(brought, reading)
+        present, handed, shared = self._here.began  # of a scale of one's own, whoever has put it in takes it out:
+        scaled = None if own_scale(roots) else is_scaled(reading, scaler, present, handed)
         names = frozenset(name for _, name, _ in reached)
         diverted = self._underway.diverts(stack, roots) or self._unseen.in_files({site.path for site in stack})
         for _, name, tensors in reached:

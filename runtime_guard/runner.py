@@ -168,12 +168,16 @@ def _run(options: argparse.Namespace, program: Callable[[], None]) -> int | str 
     finally:
         with parts:
             report.update(told.ended())
-    errors = any(one["severity"] == "error" for one in report["violations"])
-    if errors:
+    if any(one["severity"] == "error" for one in report["violations"]):
         return _of_errors(options, made.mode, status) if not own or not status else status
-    if status or made.mode != "raise" or report["unchecked"] is None:
+    return _of_none(status, made.mode, report["unchecked"])
+
+
+def _of_none(status: int | str | None, mode: str, unchecked: str | None) -> int | str | None:
+    """The status of a run without errors: in the mode `raise` one in which nothing could be checked fails."""
+    if status or mode != "raise" or unchecked is None:
         return status
-    sys.stderr.write(f"runtime_guard: {report['unchecked']}\n")
+    sys.stderr.write(f"runtime_guard: {unchecked}\n")
     return 1
 
 

@@ -19,6 +19,7 @@ from runtime_guard.violations import Violation
 if TYPE_CHECKING:
     from runtime_guard.guarding import guard
     from runtime_guard.recorder import Recorder
+    from runtime_guard.tally import Tally
 
 SCHEMA = 1
 
@@ -33,11 +34,6 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
     numbers = recorder.measures.run(measured.as_json, recorder.numbers, default={})
     unmeasured = numbers.get("not_covered", ())
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
-    counted = {
-        "count": tally.windows,
-        "micro_steps": {str(length): count for length, count in sorted(tally.lengths.items())},
-        "effective_lr_multiplier": numbers.get("windows", {}).get("effective_lr_multiplier"),
-    }
     told = seen(of, of.violations)
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
     report = {
@@ -51,7 +47,7 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
         "mode": of.mode,
         "violations": [_violation(one, functions, recorder.ranks.rank) for one in of.violations],
         "steps": tally.steps,
-        "windows": counted,
+        "windows": _windows(tally, numbers),
         "optimizers": numbers.get("optimizers", [{"name": name} for name in tally.optimizers.values()]),
         "scalers": numbers.get("scalers", []),
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
@@ -62,14 +58,24 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
         "passes": accounts(tally),
         "seen": told,
         "confirmed": told if is_right(of, of.violations) else [],
-        "timeline": [
-            {**line, "optimizer": _named(line["optimizer"], tally.optimizers)}
-            for line in recorder.course.timelines.as_json(functions)
-        ],
+        "timeline": _timeline(recorder, functions),
         "curves": _curves(series),
     }
     ranks = recorder.ranks
     return with_ranks(report, ranks.others, ranks.missing) if ranks.others or ranks.missing else report
+
+
+def _windows(tally: Tally, numbers: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "count": tally.windows,
+        "micro_steps": {str(length): count for length, count in sorted(tally.lengths.items())},
+        "effective_lr_multiplier": numbers.get("windows", {}).get("effective_lr_multiplier"),
+    }
+
+
+def _timeline(recorder: Recorder, functions: dict[Site, str]) -> list[dict[str, Any]]:
+    lines, names = recorder.course.timelines.as_json(functions), recorder.tally.optimizers
+    return [{**line, "optimizer": _named(line["optimizer"], names)} for line in lines]
 
 
 def _copied(recorder: Recorder) -> list[str]:

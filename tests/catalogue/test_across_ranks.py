@@ -2,10 +2,11 @@
 
 import pytest
 
-from amplint.catalogue.across_ranks import by_own_tokens, disagreement, local_tokens, token_words
+from amplint.catalogue.across_ranks import boundary_words, by_own_tokens, disagreement, local_tokens, token_words
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import Event, Kind, Site
 from amplint.protocol.ledger import Ledger
+from amplint.protocol.ranks import Sharing, Wrapper
 from amplint.protocol.readings import RankFacts, RanksReading, TokenShare
 from amplint.protocol.state import Moment
 
@@ -46,6 +47,23 @@ def test_ranks_that_do_the_same_agree_and_a_rank_alone_does():
     assert what(RankFacts(0, (4, 4), (False,)), RankFacts(1, (4, 4), (False,))) is None
     assert what(RankFacts(0, (4, 4))) is None
     assert disagreement(Moment(Event(Kind.STEP, Site("train.py", 1)), Ledger(), Cadence(), {})) is None
+
+
+def test_copies_of_the_parameters_that_differ_in_the_end_are_told_by_rank():
+    ends = [RankFacts(0, (4,), replica="a"), RankFacts(1, (4,), replica="a"), RankFacts(2, (4,), replica="b")]
+    assert what(*ends) == "in the end the parameters of rank 0 are not those of rank 2"
+    assert what(*ends[:2]) is None
+    assert what(ends[0], RankFacts(1, (4,), replica="b", whole=False)) is None
+    assert what(ends[0], RankFacts(1, (4,))) is None
+
+
+@pytest.mark.parametrize(("alone", "seen"), [(True, "no rank ever sees"), (False, "stay on their rank")])
+def test_a_switch_of_the_parameters_is_named_where_they_reduce_by_themselves(alone, seen):
+    ledger = Ledger(sharing=Sharing(alone=alone, wrapper=Wrapper.BY_PARAMETER))
+    words = boundary_words(Moment(Event(Kind.STEP, Site("train.py", 1)), ledger, Cadence(), {}))
+    assert "set_requires_gradient_sync(False)" in words["held"]
+    assert seen in words["held"]
+    assert "set_requires_gradient_sync(True)" in words["cure"]
 
 
 def shares(*pairs, meant=True):
