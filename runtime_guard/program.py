@@ -76,14 +76,15 @@ def _of_folder(name: str) -> None:
 
 
 def _noted() -> dict[str, Any]:
-    """The annotations that a module which is run has from its beginning, before Python 3.14."""
-    return {} if sys.version_info >= (3, 14) else {"__annotations__": {}}
+    """What a module that is run has from its beginning: Python's builtins and, before Python 3.14, annotations."""
+    noted: dict[str, Any] = {} if sys.version_info >= (3, 14) else {"__annotations__": {}}
+    return {"__builtins__": builtins, **noted}
 
 
 def _as_main(code: CodeType, space: dict[str, Any]) -> None:
     """Runs code in a module that stays `__main__`, so that what pickles or spawns finds it there."""
     module = ModuleType("__main__")
-    module.__dict__.update({"__builtins__": builtins, **space, **_noted()})
+    module.__dict__.update({**space, **_noted()})
     sys.modules["__main__"] = module
     exec(code, module.__dict__)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.values import with_changes
@@ -50,7 +51,7 @@ class Cadence:
     which exactly one has passed between any two of its steps, None before the second one, none of them where a step
     depends on the batch.
     `schedule`: the name of its class. `meant`: `epochs` or `batches`, if its arguments say once per what it is to be
-    stepped.
+    stepped. `twice`: it has stepped again for the present update; `doubled`: for how many of the latest, in a row.
     """
 
     cadence_steps: int = 0
@@ -70,6 +71,8 @@ class Cadence:
     pace: frozenset[str] | None = None
     schedule: str | None = None
     meant: str | None = None
+    twice: bool = False
+    doubled: int = 0
 
 
 def advance_cadence(before: Cadence, event: Event) -> Cadence:
@@ -85,6 +88,7 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
             pending=before.filling,
             pace=_pace(before, event),
             since=(0, 0, 0),
+            **_again(before),
         )
     if event.kind is Kind.SCHEDULER_TOLD:
         return _told(before, event)
@@ -100,6 +104,13 @@ def advance_cadence(before: Cadence, event: Event) -> Cadence:
     if event.kind is Kind.CREATE:
         return _created(before, event)
     return before
+
+
+def _again(before: Cadence) -> dict[str, Any]:
+    """Whether a step is one more for the same update, and for how many updates there was one."""
+    if before.since == (0, 0, 0) and before.cadence_steps > 0:
+        return {"twice": True, "doubled": before.doubled + (not before.twice)}
+    return {"twice": False, "doubled": before.doubled if before.twice else 0}
 
 
 def _told(before: Cadence, event: Event) -> Cadence:

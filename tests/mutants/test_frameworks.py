@@ -16,7 +16,6 @@ NO_STEP = "no training step is left: whoever else back-propagates is not in sigh
 NO_UPDATE = "what a framework holds may be stepped out of sight"
 TWICE = "torch raises: the graph of the loss is gone after the first backward"
 ONCE = "TensorFlow raises: a tape gives its gradients once"
-ADDED_UP = "what was told of a schedule adds up: two calls may tell it a part each"
 FACTOR = "a factor on a loss, or on gradients, may be meant"
 COUNTS = "what a sum is due is not known where its counts come with the batch"
 SAME = "what is within the threshold is clipped to itself"
@@ -50,7 +49,6 @@ OF_A_FRAMEWORK = {
     "megatron: drop schedule": NO_STEP,
     "megatron: double schedule": "what two windows say of one update may be meant: two tasks, each with its own",
     "megatron: drop scheduler": "whether there is a schedule is not known where the optimizer comes from elsewhere",
-    "megatron: double scheduler": ADDED_UP,
     "megatron, pretrain: drop return": "the schedule raises: there is no loss",
     "megatron, pretrain: double return": "the second one is not reached",
     "fairseq: double backward": TWICE,

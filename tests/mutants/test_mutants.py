@@ -20,10 +20,7 @@ HARMLESS = {
     "zeroed after: swap zero and schedule": "neither looks at the other",
 }
 NOT_YET: dict[str, str] = {}  # the rule that is to find it; there is none yet, or it needs a run
-UNKNOWN = {
-    "double schedule": "a LambdaLR has no horizon that twice the steps would overrun",
-}
-SILENT = HARMLESS | NOT_YET | UNKNOWN
+SILENT = HARMLESS | NOT_YET
 OF_A_STYLE = {  # what one way to spell the loop keeps from being noticed
     "notebook: move backward into the gate": "two updates in all are too few to tell a habit",
     "closure: drop step": "who steps an optimizer of the module is not known inside a function",

@@ -18,7 +18,7 @@ LOOP = """\
 import os, signal, sys, time
 import torch
 from torch import nn
-torch.manual_seed(0)
+torch.manual_seed(0); signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job lacks
 model = nn.Linear(4, 3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 

@@ -118,7 +118,7 @@ def test_a_run_that_is_asked_to_terminate_is_reported_and_ends_as_alone(script, 
     done = run(tmp_path, "--report", report, script("pass", after))
     assert done.status == status
     assert "unwound" not in done.stdout
-    assert done.stderr.count("confirmed: 6 windows") == 1
+    assert done.stderr.count("seen: 6 windows") == 1
     told = json.loads(report.read_text())
     assert (told["windows"]["count"], told["violations"][0]["code"]) == (6, "clip-before-unscale")
 

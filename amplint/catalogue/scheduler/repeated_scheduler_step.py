@@ -72,11 +72,11 @@ from amplint.protocol.state import Moment
 
 
 def _stepped_elsewhere(moment: Moment) -> bool:
-    """Whether another call of the loop has just stepped the schedule: neither now and then, nor by a framework that
-    moves it on by itself."""
+    """Whether another call of the loop has just stepped the schedule, as for the update before: neither now and then,
+    nor by a framework that moves it on by itself."""
     before, now = moment.last[Kind.SCHEDULER_STEP], moment.event
     elsewhere = before.step_of_program != now.step_of_program and before.site != now.site
-    return elsewhere and _always(before) and _always(now)
+    return elsewhere and _always(before) and _always(now) and moment.cadence.doubled > moment.cadence.twice
 
 
 def _always(event: Event) -> bool:
