@@ -19,6 +19,7 @@ _HANDED_ON = "a schedule that is handed to a function, or kept in an object, may
 _UNSEEN = "what is called in the loop and not seen through may step"
 _SPELLED = "the name is all that tells what it is"
 _WRAPPED = "that a model is sharded is told by one place of the text, and the clip stands in a function of its own"
+_TOGETHER = "steps that one call into another file makes are taken for meant together"
 _HOOK = "a framework's hook is read as far as its own text goes"
 
 _FILES = ("step in another file", "backward in another file", "micro-step in another file")
@@ -37,6 +38,7 @@ LOST: dict[tuple[str, str], Reason] = {
     **_entries(_FILES, "scaler-not-saved", _OWN_TEXT),
     **_entries(_FILES, "scaler-not-restored", _OWN_TEXT),
     **_entries((*_FILES, "script in a function"), "scheduler-never-stepped", _HANDED_ON),
+    **_entries(("step in another file",), "repeated-scheduler-step", _TOGETHER),
     **_entries(("through a generator", "callbacks between"), "missing-step", _UNSEEN),
     **_entries(("a timer that steps", "a logger that steps"), "missing-step", _UNSEEN),
     **_entries(("clip in a function", "clip in a method", "clip in another file"), "clip-before-backward", _HOOK),
