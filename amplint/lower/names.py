@@ -79,7 +79,7 @@ def walk(node: object) -> tuple[object, ...]:
 
 _HOLDING = frozenset({ir.If, ir.For, ir.While, ir.With, ir.Try})
 _STATEMENTS = frozenset(ir.STATEMENTS)
-MOST_WALKED = 32_768
+MOST_WALKED = 8192
 _WALKED: dict[int, tuple[object, ...]] = {}
 
 
