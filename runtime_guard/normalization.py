@@ -38,6 +38,7 @@ IN_FLIGHT = 256
 
 
 UNREAD = Outcome((), None, None, None, None, host=True)
+REDUCED = "gradients that the program reduces over the ranks itself: whether it averages them is not judged"
 
 
 @dataclass
@@ -310,6 +311,12 @@ class Normalization:
         account, kept = self.track(optimizer), self.track(optimizer).ledger.kept
         account.window.steps, account.window.alike = account.window.steps[-kept:], None
         return kept
+
+    def reduced(self, handed: Tensor) -> None:
+        """To be told that the program reduces a tensor over the ranks: if it is a gradient, what is stepped is no sum
+        of this rank's."""
+        if any([account.ledger.reduced(handed) for account in self._open()]):
+            self.not_covered[REDUCED] = None
 
     def closing(self, optimizer: Optimizer, shared: bool = False) -> Held | None:
         """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them. `shared`:

@@ -217,6 +217,9 @@ class Recorder:
     def compare(self) -> None:
         """Asks the rules about what the ranks have told each other."""
         for name, reading in self.ranks.readings.items():
+            backward = self.state.last.get(name, {}).get(Kind.BACKWARD)
+            if name in self.ranks.bypassed and backward is not None:
+                self.feed(Kind.BYPASS, stack=backward.step_of_program)
             event = self.state.last.get(name, {}).get(Kind.STEP)
             if event is not None:
                 last = dict(self.state.last[name])

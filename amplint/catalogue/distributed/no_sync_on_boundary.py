@@ -92,5 +92,5 @@ RULE = Rule(
     place=Kind.BACKWARD,
     because=((Kind.STEP, "each rank steps with its own gradients here"),),
     words=boundary_words,
-    hides=("missing-no-sync", "forward-outside-no-sync"),
+    hides=("missing-no-sync", "forward-outside-no-sync", "ranks-disagree"),
 )
