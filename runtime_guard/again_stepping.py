@@ -16,8 +16,7 @@ from runtime_guard.again import Comparing
 from runtime_guard.clipping import raises_at_overflow
 from runtime_guard.gradients import Watch
 from runtime_guard.hooks import Replaced
-from runtime_guard.late import number
-from runtime_guard.normalization import learning_rate
+from runtime_guard.late import learning_rate, number
 from runtime_guard.put_off import Entry
 from runtime_guard.scaled import found_by
 from runtime_guard.scales import ScaleAccount

@@ -60,9 +60,9 @@ class _Kept:
 class Ranks:
     """The process among the others of its group. `patience`: see PATIENCE; `report`: what rank 0 is told of this one.
 
-    `bypassed`: the optimizers whose models never ran through their wrapper, and are not alike in the end. `others`: what
-    the others have told, by rank; `missing`: the ranks that have not. `delivered`: what this one knows is
-    with rank 0, which tells it.
+    `bypassed`: the optimizers whose models never ran through their wrapper, and are not alike in the end. `others`:
+    what the others have told, by rank; `missing`: the ranks that have not. `delivered`: what this one knows is with
+    rank 0, which tells it.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
@@ -239,7 +239,7 @@ def compared(told: list[dict[str, dict[str, Any]]]) -> dict[str, RanksReading]:
 
 def _read(facts: dict[str, Any]) -> RankFacts:
     shares = tuple(None if share is None else TokenShare(**share) for share in facts["shares"])
-    return RankFacts(facts["rank"], tuple(facts["lengths"]), tuple(facts["skips"]), shares, facts["whole"], facts["replica"], facts["around"])
+    return RankFacts(**{**facts, "lengths": tuple(facts["lengths"]), "skips": tuple(facts["skips"]), "shares": shares})
 
 
 def share_of(reading: WindowReading) -> TokenShare | None:

@@ -166,8 +166,7 @@ class GradientLedger:
         self.broken = self.broken or self.gathering is not None or not self._same()
 
     def reduced(self, handed: Tensor) -> bool:
-        """Breaks where a tensor that is reduced over the ranks is a gradient, or may hold several. Returns whether it is
-        one."""
+        """Breaks where a tensor that is reduced over the ranks may hold gradients. Returns whether it is one."""
         gradients = [one for one in self._gradients() if one is not None] if self.micro_steps else []
         is_one = any(one is handed for one in gradients)
         self.broken = self.broken or is_one or (bool(gradients) and handed.numel() >= max(map(Tensor.numel, gradients)))

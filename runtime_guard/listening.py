@@ -43,8 +43,8 @@ from runtime_guard.kept import TAKING_HOOKS, TELLS_HOOKS, shy
 from runtime_guard.lane import Lane
 from runtime_guard.recorder import Recorder
 from runtime_guard.rhythm import Again, Rhythm
-from runtime_guard.shards import SHARDS
 from runtime_guard.schedules import Schedules, foreign
+from runtime_guard.shards import SHARDS
 from runtime_guard.stepping import Scaling, Stepping
 
 _MODULE_HOOKS = ("register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook")

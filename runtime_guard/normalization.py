@@ -25,7 +25,7 @@ from torch.optim import Optimizer
 from amplint.protocol.readings import ScaleReading, WindowReading
 from runtime_guard.gradient_ledger import GradientLedger, Living
 from runtime_guard.held import Held
-from runtime_guard.late import capturing, number
+from runtime_guard.late import capturing, learning_rate, number
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
 from runtime_guard.present import Scale
 from runtime_guard.roles import together
@@ -313,10 +313,9 @@ class Normalization:
         return kept
 
     def reduced(self, handed: Tensor) -> None:
-        """To be told that the program reduces a tensor over the ranks: if it is a gradient, what is stepped is no sum
-        of this rank's."""
-        if any([account.ledger.reduced(handed) for account in self._open()]):
-            self.not_covered[REDUCED] = None
+        """To be told that the program reduces a tensor, perhaps a gradient, over the ranks."""
+        found = [account.ledger.reduced(handed) for account in self._open()]
+        self.not_covered.update({REDUCED: None} if any(found) else {})
 
     def closing(self, optimizer: Optimizer, shared: bool = False) -> Held | None:
         """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them. `shared`:
@@ -397,11 +396,3 @@ def _tensors(outputs: object) -> list[Tensor]:
     if isinstance(outputs, Tensor):
         return [outputs]
     return [tensor for item in outputs for tensor in _tensors(item)] if isinstance(outputs, (list, tuple)) else []
-
-
-def learning_rate(optimizer: Optimizer) -> float | None:
-    """The learning rate of the first group, if the host knows it."""
-    rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
-    if isinstance(rate, Tensor):
-        rate = number(rate)
-    return float(rate) if isinstance(rate, (int, float)) else None

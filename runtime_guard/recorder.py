@@ -217,13 +217,11 @@ class Recorder:
     def compare(self) -> None:
         """Asks the rules about what the ranks have told each other."""
         for name, reading in self.ranks.readings.items():
-            backward = self.state.last.get(name, {}).get(Kind.BACKWARD)
-            if name in self.ranks.bypassed and backward is not None:
+            known = self.state.last.get(name, {})
+            if name in self.ranks.bypassed and (backward := known.get(Kind.BACKWARD)) is not None:
                 self.feed(Kind.BYPASS, stack=backward.step_of_program)
-            event = self.state.last.get(name, {}).get(Kind.STEP)
-            if event is not None:
-                last = dict(self.state.last[name])
-                self.observe(Moment(event, self.state.ledgers[name], Cadence(), last, name=name), reading)
+            if (event := known.get(Kind.STEP)) is not None:
+                self.observe(Moment(event, self.state.ledgers[name], Cadence(), dict(known), name=name), reading)
 
     def fact(self, fact: Fact) -> None:
         """Asks the rules about the arguments of a call."""

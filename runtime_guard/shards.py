@@ -75,7 +75,7 @@ class _Flat:
 
     def leaf(self) -> Tensor | None:
         """What the graph ends in."""
-        return self.flat()  # type: ignore[no-any-return]
+        return self.flat()
 
     def reduces(self) -> bool | None:
         """Whether a backward that happens now reduces its gradients."""

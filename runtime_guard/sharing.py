@@ -31,8 +31,8 @@ class Sharing:
 
     def of(self, tensors: Collection[Tensor]) -> dict[str, Any]:
         """What wraps the model that a backward has reached, and whether its gradients were reduced; {} if nothing."""
-        if SHARDS and (said := SHARDS.said(tensors)):
-            return said
+        if SHARDS and (wrapped := SHARDS.said(tensors)):
+            return wrapped
         if not self._decided:
             return {}
         identities = set(map(id, tensors))
