@@ -218,7 +218,7 @@ class Recorder:
         """Asks the rules about what the ranks have told each other."""
         for name, reading in self.ranks.readings.items():
             known = self.state.last.get(name, {})
-            if name in self.ranks.bypassed and (backward := known.get(Kind.BACKWARD)) is not None:
+            if name in self.ranks.bypassed and (backward := known.get(Kind.BACKWARD)):
                 self.feed(Kind.BYPASS, stack=backward.step_of_program)
             if (event := known.get(Kind.STEP)) is not None:
                 self.observe(Moment(event, self.state.ledgers[name], Cadence(), dict(known), name=name), reading)
