@@ -13,9 +13,8 @@ from torch.optim import Optimizer
 from amplint.protocol.state import Moment
 from runtime_guard.again import Comparing
 from runtime_guard.gradients import Watch
-from runtime_guard.late import number
+from runtime_guard.late import learning_rate, number
 from runtime_guard.put_off import Entry
-from runtime_guard.roles import learning_rate
 from runtime_guard.scaled import found_by
 from runtime_guard.scales import ScaleAccount
 from runtime_guard.stepping import argument

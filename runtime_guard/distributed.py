@@ -45,10 +45,11 @@ _guards = count()
 @dataclass
 class _Kept:
     """The windows of one optimizer so far. `models`: what averages its gradients; `looks`: how often that was asked;
-    `replica`: the digest of their copy."""
+    `replica`: the digest of their copy; `around`: none of them has run."""
 
     models: list[ref[torch.nn.Module]] = field(default_factory=list)
     replica: str | None = None
+    around: bool = False
     looks: int = 0
     windows: int = 0
     lengths: list[int] = field(default_factory=list)
@@ -59,8 +60,9 @@ class _Kept:
 class Ranks:
     """The process among the others of its group. `patience`: see PATIENCE; `report`: what rank 0 is told of this one.
 
-    `others`: what the others have told, by rank; `missing`: the ranks that have not. `delivered`: what this one knows
-    is with rank 0, which tells it.
+    `bypassed`: the optimizers whose models never ran through their wrapper, and are not alike in the end. `others`:
+    what the others have told, by rank; `missing`: the ranks that have not. `delivered`: what this one knows is with
+    rank 0, which tells it.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
@@ -69,6 +71,7 @@ class Ranks:
         self.report: Callable[[], dict[str, Any]] = dict
         self.others: dict[int, dict[str, Any]] = {}
         self.missing: list[int] = []
+        self.bypassed = set[str]()
         self.delivered = False
         self._store: Any = None
         self._grouped = False
@@ -76,6 +79,7 @@ class Ranks:
         self.not_covered: str | None = None
         self._number = next(_guards)
         self._wrapped: WeakSet[torch.nn.Module] = WeakSet()
+        self._ran: WeakSet[torch.nn.Module] = WeakSet()
         self._kept: dict[str, _Kept] = {}
         self._told = False
 
@@ -97,10 +101,12 @@ class Ranks:
             if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # of another, this may be the server
                 self._store = distributed.distributed_c10d._get_default_store()
 
-    def wraps(self, model: torch.nn.Module) -> None:
-        """A DistributedDataParallel is made, or ran: the gradients of its parameters are meant to be averaged."""
+    def wraps(self, model: torch.nn.Module, runs: bool = False) -> None:
+        """A DistributedDataParallel is made, or runs: the gradients of its parameters are meant to be averaged."""
         self._wrapped.add(model)
         self.look()
+        if runs:
+            self._ran.add(model)
 
     def group(self) -> None:
         """A process group was made."""
@@ -140,7 +146,7 @@ class Ranks:
         for kept in self._kept.values():
             models = [model for held in kept.models if (model := held()) is not None]
             if len(models) == len(kept.models):
-                kept.replica = digest(models)
+                kept.replica, kept.around = digest(models), not any(model in self._ran for model in models)
 
     def exchange(self, ended: bool = True) -> None:
         """Tells the others, once; rank 0 hears what they have told. `ended`: the run has not failed."""
@@ -163,23 +169,34 @@ class Ranks:
         self.delivered = ended and not store.check([_OVER])
 
     def _hear(self, store: Any, ended: bool) -> None:
-        found = self._heard(store, [str(rank) for rank in range(1, self.world_size)])
-        store.set(_OVER, "")
-        self.others = {int(rank): told["report"] for rank, told in found.items()}
-        self.missing = [rank for rank in range(1, self.world_size) if rank not in self.others]
-        if self.missing:
-            several = "s" if len(self.missing) > 1 else ""
-            names = ", ".join(map(str, self.missing))
-            self.not_covered = f"rank{several} {names}: no word of it {self.patience:g} s after rank 0 had ended"
-        else:
-            self.readings = compared([self._facts(ended), *(told["facts"] for told in found.values())])
-
-    def _heard(self, store: Any, keys: list[str]) -> dict[str, dict[str, Any]]:
-        """What has been left under some keys, as soon as there is something under each, or nobody waits any more."""
+        """Takes what the others have left, as soon as it is there: a signal may end that at any time."""
+        own, told = self._facts(ended), dict[int, Any]()
+        self._misses(list(range(1, self.world_size)))
         until = time.monotonic() + self.patience
-        while not all(store.check([key]) for key in keys) and time.monotonic() <= until:
+        while self.missing:
+            for rank in [one for one in self.missing if store.check([str(one)])]:
+                told[rank] = json.loads(store.get(str(rank)))
+                self.others[rank] = told[rank]["report"]
+                self._misses([one for one in self.missing if one != rank])
+            if not self.missing or time.monotonic() > until:
+                break
             time.sleep(0.02)
-        return {key: json.loads(store.get(key)) for key in keys if store.check([key])}
+        store.set(_OVER, "")
+        if not self.missing:
+            self._compares([own, *(told[rank]["facts"] for rank in sorted(told))])
+
+    def _misses(self, ranks: list[int]) -> None:
+        self.missing = ranks
+        names = ", ".join(map(str, ranks))
+        waited = f"no word of it {self.patience:g} s after rank 0 had ended"
+        self.not_covered = f"rank{'s'[: len(ranks) > 1]} {names}: {waited}" if ranks else None
+
+    def _compares(self, told: list[dict[str, dict[str, Any]]]) -> None:
+        self.readings = compared(told)
+        for name, reading in self.readings.items():
+            unlike = len({facts.replica for facts in reading.ranks}) > 1
+            if unlike and all(facts.around for facts in reading.ranks):
+                self.bypassed.add(name)
 
     def _facts(self, ended: bool) -> dict[str, dict[str, Any]]:
         return {
@@ -191,6 +208,7 @@ class Ranks:
                     tuple(kept.shares),
                     ended and kept.windows == len(kept.lengths),
                     kept.replica,
+                    kept.around,
                 )
             )
             for name, kept in self._kept.items()
@@ -221,9 +239,7 @@ def compared(told: list[dict[str, dict[str, Any]]]) -> dict[str, RanksReading]:
 
 def _read(facts: dict[str, Any]) -> RankFacts:
     shares = tuple(None if share is None else TokenShare(**share) for share in facts["shares"])
-    return RankFacts(
-        facts["rank"], tuple(facts["lengths"]), tuple(facts["skips"]), shares, facts["whole"], facts["replica"]
-    )
+    return RankFacts(**{**facts, "lengths": tuple(facts["lengths"]), "skips": tuple(facts["skips"]), "shares": shares})
 
 
 def share_of(reading: WindowReading) -> TokenShare | None:

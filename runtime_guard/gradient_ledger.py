@@ -165,6 +165,13 @@ class GradientLedger:
         """Breaks where the gradient is not as at the last look: it was put together with what other ranks have."""
         self.broken = self.broken or self.gathering is not None or not self._same()
 
+    def reduced(self, handed: Tensor) -> bool:
+        """Breaks where a tensor that is reduced over the ranks may hold gradients. Returns whether it is one."""
+        gradients = [one for one in self._gradients() if one is not None] if self.micro_steps else []
+        is_one = any(one is handed for one in gradients)
+        self.broken = self.broken or is_one or (bool(gradients) and handed.numel() >= max(map(Tensor.numel, gradients)))
+        return is_one
+
     def factor(self) -> float | None:
         """The one number that all sampled values were multiplied by since the last look; None if it is not one, or if
         it is not known without waiting."""

@@ -109,6 +109,7 @@ class guard:
         return summary(self, self.report())
 
     def __enter__(self) -> guard:
+        self._ending = None
         if self.mode != "off":
             self._listening.begin()
             self._introduce()
@@ -117,7 +118,7 @@ class guard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.mode == "off":
+        if self.mode == "off" or self._ending is not None:  # a signal that comes while it ends
             return
         self._listening.end()
         self.interim.end()

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
 Number = float | Tensor
 
@@ -19,6 +20,21 @@ Number = float | Tensor
 def number(value: Tensor) -> Number:
     """A tensor of one element as a float if it is on the CPU, else the tensor itself."""
     return float(value.item()) if value.is_cpu else value.detach()
+
+
+def learning_rate(optimizer: Optimizer) -> float | None:
+    """The learning rate of the first group, if the host knows it."""
+    rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
+    if isinstance(rate, Tensor):
+        rate = number(rate)
+    return float(rate) if isinstance(rate, (int, float)) else None
+
+
+def tensors_in(outputs: object) -> list[Tensor]:
+    """The tensors of a tensor, or of lists and tuples of them."""
+    if isinstance(outputs, Tensor):
+        return [outputs]
+    return [tensor for item in outputs for tensor in tensors_in(item)] if isinstance(outputs, (list, tuple)) else []
 
 
 def capturing() -> bool:

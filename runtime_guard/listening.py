@@ -199,14 +199,23 @@ class Listening:
         leaving = self._listener(
             "the other ranks", lambda args, kwargs: ranks.leaves(*args, **kwargs), _nothing, _nothing
         )
+        reduces = self._listener("all_reduce", self._reduces, _nothing, _nothing)
+        for owner in (distributed, distributed.distributed_c10d):
+            self._hooks.listen(owner, "all_reduce", reduces)
         joining = self._listener("init_process_group", _nothing, lambda *_: ranks.group(), _nothing)
         for owner in (distributed, distributed.distributed_c10d):
             self._hooks.listen(owner, "init_process_group", joining)
             self._hooks.listen(owner, "destroy_process_group", leaving)
 
     def _ran(self, args: Any, kwargs: Any) -> None:
-        self._recorder.ranks.wraps(args[0])
+        self._recorder.ranks.wraps(args[0], runs=torch.is_grad_enabled())
         self._recorder.sharing.ran(args[0])
+
+    def _reduces(self, args: Any, kwargs: Any) -> None:
+        """The program reduces something over the ranks itself: gradients, where it is more than a number."""
+        handed = args[0] if args else kwargs.get("tensor")
+        if isinstance(handed, torch.Tensor) and handed.is_floating_point() and handed.numel() > 1:
+            self._recorder.measures.run(self._recorder.numbers.reduced, handed)
 
     def _adopt_sharded(self, *_: object) -> None:
         """Listens to FullyShardedDataParallel once it is loaded."""

@@ -25,10 +25,10 @@ from torch.optim import Optimizer
 from amplint.protocol.readings import ScaleReading, WindowReading
 from runtime_guard.gradient_ledger import GradientLedger, Living
 from runtime_guard.held import Held
-from runtime_guard.late import capturing, number
+from runtime_guard.late import capturing, learning_rate, number, tensors_in
 from runtime_guard.loss_graph import Found, mark_scale, reductions_of
 from runtime_guard.present import Scale
-from runtime_guard.roles import learning_rate, together
+from runtime_guard.roles import together
 from runtime_guard.scales import Scales
 from runtime_guard.terms import Listening, listen, scaled_of, weight_of
 from runtime_guard.ways import ANEW, Loss, Outcome, Way, Ways
@@ -38,6 +38,7 @@ IN_FLIGHT = 256
 
 
 UNREAD = Outcome((), None, None, None, None, host=True)
+REDUCED = "gradients that the program reduces over the ranks itself: whether it averages them is not judged"
 
 
 @dataclass
@@ -107,7 +108,7 @@ class Normalization:
     def note_scale(self, scaler: torch.amp.GradScaler, outputs: object) -> None:
         """Remembers with the graph that an enabled scaler has scaled something."""
         known = self.scales.of_now(scaler)
-        for tensor in _tensors(outputs):
+        for tensor in tensors_in(outputs):
             mark_scale(tensor, known)
 
     def before_backward(
@@ -318,6 +319,11 @@ class Normalization:
         account.window.steps, account.window.alike = account.window.steps[-kept:], None
         return kept
 
+    def reduced(self, handed: Tensor) -> None:
+        """To be told that the program reduces a tensor, perhaps a gradient, over the ranks."""
+        found = [account.ledger.reduced(handed) for account in self._open()]
+        self.not_covered.update({REDUCED: None} if any(found) else {})
+
     def closing(self, optimizer: Optimizer, shared: bool = False) -> Held | None:
         """To be called when the optimizer is about to use the gradients: after the scaler has unscaled them. `shared`:
         what has changed them since is perhaps their mean over the ranks. What is stepped of the window, if that was
@@ -391,9 +397,3 @@ class Normalization:
         for account in accounts:
             if account.follows(self.probe_every):
                 account.ledger.look(what or "code between the backward passes")
-
-
-def _tensors(outputs: object) -> list[Tensor]:
-    if isinstance(outputs, Tensor):
-        return [outputs]
-    return [tensor for item in outputs for tensor in _tensors(item)] if isinstance(outputs, (list, tuple)) else []

@@ -56,8 +56,7 @@ __all__ = ["Recorder", "Stack", "calling_frame"]
 
 _CALLS = frozenset({Kind.CREATE, Kind.UNSCALE, Kind.ZERO_GRAD, *STEPS})  # in which the user names the optimizer
 _GATED = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
-_FIRST_PASSES = 8
-_NO_DETAIL: dict[str, str] = {}
+_FIRST_PASSES, _NO_DETAIL = 8, dict[str, str]()
 
 
 class Recorder:
@@ -216,10 +215,11 @@ class Recorder:
     def compare(self) -> None:
         """Asks the rules about what the ranks have told each other."""
         for name, reading in self.ranks.readings.items():
-            event = self.state.last.get(name, {}).get(Kind.STEP)
-            if event is not None:
-                last = dict(self.state.last[name])
-                self.observe(Moment(event, self.state.ledgers[name], Cadence(), last, name=name), reading)
+            known = self.state.last.get(name, {})
+            if name in self.ranks.bypassed and (backward := known.get(Kind.BACKWARD)):
+                self.feed(Kind.BYPASS, stack=backward.step_of_program)
+            if event := known.get(Kind.STEP):
+                self.observe(Moment(event, self.state.ledgers[name], Cadence(), dict(known), name=name), reading)
 
     def fact(self, fact: Fact) -> None:
         """Asks the rules about the arguments of a call."""

@@ -10,12 +10,10 @@ import gc
 import weakref
 from typing import Any
 
-from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from runtime_guard.hooks import family
-from runtime_guard.late import number
 from runtime_guard.owners import parameters_of
 
 
@@ -115,11 +113,3 @@ class Early:
     def living(self) -> list[Any]:
         """Those that still do."""
         return [thing for reference in self._found if (thing := reference()) is not None]
-
-
-def learning_rate(optimizer: Optimizer) -> float | None:
-    """The learning rate of the first group, if the host knows it."""
-    rate = optimizer.param_groups[0].get("lr") if optimizer.param_groups else None
-    if isinstance(rate, Tensor):
-        rate = number(rate)
-    return float(rate) if isinstance(rate, (int, float)) else None

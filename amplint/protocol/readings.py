@@ -132,7 +132,7 @@ class RankFacts:
 
     `lengths`: micro-steps. `skips`: of each step through a scaler, whether it was skipped. `shares`: None where the
     numbers do not say. `whole`: these are all windows of a run that ended by itself. `replica`: a digest of this rank's
-    copy of the parameters in the end, where there is one.
+    copy of the parameters in the end, where there is one. `around`: the wrapper that reduces their gradients never ran.
     """
 
     rank: int
@@ -141,6 +141,7 @@ class RankFacts:
     shares: tuple[TokenShare | None, ...] = ()
     whole: bool = True
     replica: str | None = None
+    around: bool = False
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ RULE = Rule(
     "the copies of the model drift apart",
     advice="call the wrapped model, not its `module`",
     when=(Condition(Kind.BYPASS),),
+    hides=("ranks-disagree",),
     remedy=safe(
         "call the wrapped model",
         Unwrap("module"),
