@@ -11,25 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.clipped import BAD, GOOD
+
 pytestmark = pytest.mark.network
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("amplint", "runtime_guard", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
-BAD = """\
-import torch
-
-scaler = torch.amp.GradScaler("cuda")
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-for inputs, targets in loader:
-    with torch.autocast("cuda", dtype=torch.float16):
-        loss = criterion(model(inputs), targets)
-    scaler.scale(loss).backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    scaler.step(optimizer)
-    scaler.update()
-    optimizer.zero_grad()
-"""
-GOOD = BAD.replace("    torch.nn.utils", "    scaler.unscale_(optimizer)\n    torch.nn.utils")
 
 
 def git(folder, *words):

@@ -8,24 +8,10 @@ import pytest
 from lsprotocol import types
 
 from amplint.cli import main
+from tests.clipped import BAD, GOOD
 from tests.server.editor import Desk, edited
 
-BAD = """\
-import torch
-
-scaler = torch.amp.GradScaler("cuda")
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-for inputs, targets in loader:
-    with torch.autocast("cuda", dtype=torch.float16):
-        loss = criterion(model(inputs), targets)
-    scaler.scale(loss).backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    scaler.step(optimizer)
-    scaler.update()
-    optimizer.zero_grad()
-"""
 CLIP = 8  # the row of the clip, from 0
-GOOD = BAD.replace("    torch.nn.utils", "    scaler.unscale_(optimizer)\n    torch.nn.utils")
 ACCUMULATED = """\
 import torch
 
