@@ -16,9 +16,9 @@ from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument, Workspace
 
 from amplint.source.languages import NOTEBOOK, PYTHON
+from amplint.source.lines import LINE
 
 _LANGUAGE = "python"
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 class Text(TextDocument):
@@ -27,7 +27,7 @@ class Text(TextDocument):
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines, with their ends."""
-        return tuple(_LINE.findall(self.source))
+        return tuple(LINE.findall(self.source))
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from amplint.source.lines import lines_of
 from amplint.source.positions import Positions, positions_of
 from amplint.source.reading import Unparsable
 
-"""Where LibCST counts lines: `str.splitlines` would also split at form feeds."""
-
 _UNEVEN = re.compile(r"(?m)^[ \t]*(?:\f[ \t\f]*[^\s#]|\\\r?$)")
 """A form feed in an indentation, or a line of a backslash: LibCST 1.9 may take it, and counts its columns wrongly."""
 

@@ -17,8 +17,6 @@ from libcst._position import CodePosition, CodeRange
 from amplint.source.evened import Moves
 from amplint.source.lines import END
 
-"""Where LibCST counts lines: `str.splitlines` would also split at form feeds."""
-
 
 class Positions:
     """The places of the nodes of one tree, by the nodes themselves, which the tree holds."""

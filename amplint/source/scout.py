@@ -26,7 +26,6 @@ MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
 
 MAX_BRACKETS = 200
-"""A line as Python counts them: `str.splitlines` would also split at form feeds."""
 _BRACKET = re.compile(r"[()\[\]{}]")
 OPERATORS = frozenset(f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i"))
 """Methods that run where an operator stands."""
