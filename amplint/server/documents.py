@@ -16,7 +16,7 @@ from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument, Workspace
 
 from amplint.source.languages import NOTEBOOK, PYTHON
-from amplint.source.lines import LINE
+from amplint.source.lines import LINE, lines_of
 
 _LANGUAGE = "python"
 
@@ -43,7 +43,7 @@ class Part:
     @property
     def lines(self) -> list[str]:
         """The lines, one more than there are line ends."""
-        return re.split(r"\r\n|\r|\n", self.text)
+        return lines_of(self.text)
 
 
 @dataclass(frozen=True)
