@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isclose
 
 from amplint.protocol.events import Event, Kind
@@ -11,6 +11,7 @@ from amplint.protocol.readings import RankFacts, RanksReading, TokenShare
 from amplint.protocol.state import Moment
 
 _UNEVEN = 1.05
+_FAR_FROM_EVEN = 2.0
 
 
 def boundary_words(moment: Moment) -> dict[str, str]:
@@ -116,23 +117,72 @@ def _by_rank(ranks: Sequence[RankFacts], told: Sequence[str]) -> str:
 
 def local_tokens(moment: Moment) -> dict[str, str] | None:
     """How much more a token of one rank weighs than one of another, where each rank divides by its own tokens."""
+    return _first_uneven(moment, _of_sums) or _first_uneven(moment, _of_means)
+
+
+def only_means(moment: Moment) -> bool:
+    """Whether what makes tokens weigh unlike is the mean that each rank makes of its batch, as most programs do."""
+    return bool(_ranks(moment)) and _first_uneven(moment, _of_sums) is None
+
+
+def _first_uneven(
+    moment: Moment, words: Callable[[Sequence[TokenShare]], dict[str, str] | None]
+) -> dict[str, str] | None:
+    """The words for the first window of which every rank knows what its tokens weigh."""
     for shares in zip(*(facts.shares for facts in _ranks(moment)), strict=False):
-        known = [share for share in shares if share is not None and share.meant]
-        if len(known) == len(shares) and (words := _uneven(known)) is not None:
-            return words
+        known = [share for share in shares if share is not None]
+        if len(known) == len(shares) and (said := words(known)) is not None:
+            return said
     return None
 
 
-def _uneven(shares: Sequence[TokenShare]) -> dict[str, str] | None:
+def _of_sums(shares: Sequence[TokenShare]) -> dict[str, str] | None:
+    return _uneven(shares, _UNEVEN) if all(share.meant for share in shares) else None
+
+
+def _of_means(shares: Sequence[TokenShare]) -> dict[str, str] | None:
+    return _uneven(shares, _FAR_FROM_EVEN)
+
+
+def _uneven(shares: Sequence[TokenShare], least: float) -> dict[str, str] | None:
     weights = [share.weight for share in shares]
     counts = [share.tokens for share in shares]
     whole = [share.weight * share.tokens for share in shares]
     own = all(isclose(one, whole[0], rel_tol=1e-3) for one in whole)
-    if min(weights) <= 0 or max(weights) / min(weights) < _UNEVEN or not own:
+    if min(weights) <= 0 or max(weights) / min(weights) < least or not own:
         return None
     spread = max(weights) / min(weights)
     said = " and ".join(f"{count:g}" for count in counts[:4])
     return {"spread": f", {spread:.2f} times as much", "counts": f" ({said})"}
+
+
+def all_tokens_once(moment: Moment) -> dict[str, str] | None:
+    """That the losses are divided by the tokens of all ranks, and by nothing that makes up for the average."""
+    windows = list(zip(*(facts.shares for facts in _ranks(moment)), strict=False))
+    totals = [total for shares in windows if (total := _divided_by_all(shares)) is not None]
+    if not totals or len(totals) < len(windows):
+        return None
+    return {
+        "what": f"the number of tokens of all ranks ({totals[0]:g})",
+        "cure": "multiply the loss by the number of ranks: `loss_sum * world_size / all_tokens`",
+    }
+
+
+def _divided_by_all(shares: Sequence[TokenShare | None]) -> float | None:
+    """The tokens of all ranks, if each token of a window weighs one part of them; of ranks that have unlike numbers,
+    so that it is no other divisor by chance."""
+    known = [share for share in shares if share is not None]
+    total = sum(share.tokens for share in known)
+    if len(known) < len(shares) or len({share.tokens for share in known}) == 1:
+        return None
+    return total if all(isclose(share.weight * total, 1, rel_tol=1e-3) for share in known) else None
+
+
+def twice_words(moment: Moment) -> dict[str, str]:
+    """By what a loss is divided, and what to do."""
+    divisor = moment.event.detail.get("ranks", "")
+    cure = "back-propagate the loss undivided, and average a detached copy for the log"
+    return {"what": f"`{divisor}`", "cure": cure}
 
 
 def by_own_tokens(moment: Moment) -> bool:

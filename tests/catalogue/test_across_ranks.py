@@ -2,7 +2,16 @@
 
 import pytest
 
-from amplint.catalogue.across_ranks import boundary_words, by_own_tokens, disagreement, local_tokens, token_words
+from amplint.catalogue.across_ranks import (
+    all_tokens_once,
+    boundary_words,
+    by_own_tokens,
+    disagreement,
+    local_tokens,
+    only_means,
+    token_words,
+    twice_words,
+)
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import Event, Kind, Site
 from amplint.protocol.ledger import Ledger
@@ -88,9 +97,45 @@ def test_other_weights_of_tokens_say_nothing(pairs):
     assert local_tokens(shares(*pairs)) is None
 
 
-def test_means_of_one_micro_batch_and_what_is_not_known_say_nothing():
-    assert local_tokens(shares((100.0, 0.01), (400.0, 0.0025), meant=False)) is None
+def test_means_over_unlike_numbers_of_tokens_are_told_mildly():
+    seen = shares((100.0, 0.01), (400.0, 0.0025), meant=False)
+    assert local_tokens(seen) == {"spread": ", 4.00 times as much", "counts": " (100 and 400)"}
+    assert only_means(seen)
+    assert not only_means(shares((100.0, 0.01), (400.0, 0.0025)))
+    assert not only_means(Moment(Event(Kind.STEP, Site("train.py", 1)), Ledger(), Cadence(), {}))
+
+
+def test_means_over_nearly_as_many_and_what_is_not_known_say_nothing():
+    assert local_tokens(shares((100.0, 0.01), (150.0, 1 / 150), meant=False)) is None
     assert local_tokens(moment(RankFacts(0, (4,), (), (None,)), RankFacts(1, (4,), (), (None,)))) is None
+
+
+def test_a_sum_divided_by_the_tokens_of_all_ranks_is_averaged_again():
+    assert all_tokens_once(shares((100.0, 0.002), (400.0, 0.002)))["what"] == "the number of tokens of all ranks (500)"
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [(100.0, 0.004), (400.0, 0.004)],  # the number of ranks makes up for it
+        [(100.0, 0.01), (400.0, 0.0025)],  # their own tokens
+        [(100.0, 0.005), (100.0, 0.005)],  # half of each mean, for whatever reason
+    ],
+)
+def test_other_divisors_of_tokens_say_nothing_of_an_average(pairs):
+    assert all_tokens_once(shares(*pairs)) is None
+
+
+def test_one_window_that_is_not_known_is_no_proof():
+    known = [TokenShare(100.0, 0.002), TokenShare(400.0, 0.002)]
+    ranks = [RankFacts(rank, (1, 1), (), (one, None)) for rank, one in enumerate(known)]
+    assert all_tokens_once(moment(*ranks)) is None
+    assert all_tokens_once(Moment(Event(Kind.STEP, Site("train.py", 1)), Ledger(), Cadence(), {})) is None
+
+
+def test_what_a_mean_is_divided_by_is_named():
+    seen = Moment(Event(Kind.BACKWARD, Site("train.py", 1), detail={"ranks": "world"}), Ledger(), Cadence(), {})
+    assert twice_words(seen)["what"] == "`world`"
 
 
 def test_a_sum_divided_by_tokens_alone_is_by_this_ranks_own():

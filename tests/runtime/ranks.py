@@ -73,6 +73,7 @@ def _guarded(source: str, name: str, rank: int, folder: Path) -> dict[str, Any]:
     report = found.report()
     return {
         "found": [f"{one['site']['line']}: {one['code']}" for one in report["violations"]],
+        "severities": [one["severity"] for one in report["violations"]],
         "messages": [one["message"] for one in report["violations"]],
         "ranks": sorted({one["rank"] for one in report["violations"]}),
         "world_size": report["world_size"],

@@ -11,8 +11,34 @@ from amplint.catalogue import RULES
 from amplint.catalogue.examples import examples
 from tests.runtime.ranks import WORLD, port, run_all
 
-TOGETHER = ("ranks-disagree", "local-token-normalization")
-PAGES = {f"{name}-{number}": one for name in TOGETHER for number, one in enumerate(examples(RULES[name].page), 1)}
+TOGETHER = ("ranks-disagree", "local-token-normalization", "averaged-twice-across-ranks")
+PAGES = {
+    f"{name}-{number}": one
+    for name in TOGETHER
+    for number, one in enumerate(examples(RULES[name].page), 1)
+    if "static-only" not in one.words
+}
+MEANS = """\
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(nn.Linear(4, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    labels = torch.full((60,), -100).index_fill(0, torch.arange({tokens}), 1)
+    F.cross_entropy(model(torch.randn(4, 15, 4)).view(-1, 3), labels).backward()
+    optimizer.step()
+dist.destroy_process_group()
+"""
+MEANT = {
+    "means over 8 and 60 tokens": ("8 if dist.get_rank() else 60", ["13: local-token-normalization"]),
+    "means over as many": ("20", []),
+}
 SYNCED = """\
 from contextlib import nullcontext
 
@@ -55,13 +81,21 @@ SYNCS = {
 def told(tmp_path_factory):
     """What each rank's guard says of each program."""
     synced = {name: SYNCED.format(forward=one, backward=other) for name, (one, other, _) in SYNCS.items()}
-    return run_all({name: one.source for name, one in PAGES.items()} | synced, tmp_path_factory.mktemp("ranks"))
+    means = {name: MEANS.format(tokens=tokens) for name, (tokens, _) in MEANT.items()}
+    return run_all({name: one.source for name, one in PAGES.items()} | synced | means, tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.mark.parametrize("name", SYNCS)
 def test_every_rank_says_what_becomes_of_its_gradients(told, name):
     for one in told[name]:
         assert one["found"] == SYNCS[name][2], one
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_means_of_the_ranks_over_unlike_numbers_of_tokens_are_a_warning(told, name):
+    first, _ = told[name]
+    assert first["found"] == MEANT[name][1], first
+    assert set(first["severities"]) <= {"warning"}
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))

@@ -76,9 +76,54 @@ def train(model, loader, optimizer, world_size):
         optimizer.step()
 ```
 
+The tokens of all ranks are a right divisor of a sum only where the average is made up for.
+
+```python bad whole live-only -- two processes
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(nn.Linear(4, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for length in range(8, 11):
+    optimizer.zero_grad()
+    labels = torch.full((30,), -100).index_fill(0, torch.arange(length * (dist.get_rank() + 1)), 1)
+    tokens = (labels != -100).sum()
+    dist.all_reduce(tokens)
+    loss = F.cross_entropy(model(torch.randn(30, 4)), labels, reduction="sum") / tokens
+    loss.backward()  # expect: averaged-twice-across-ranks
+    optimizer.step()
+dist.destroy_process_group()
+```
+
+```python good whole live-only -- two processes
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(nn.Linear(4, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for length in range(8, 11):
+    optimizer.zero_grad()
+    labels = torch.full((30,), -100).index_fill(0, torch.arange(length * (dist.get_rank() + 1)), 1)
+    tokens = (labels != -100).sum()
+    dist.all_reduce(tokens)
+    loss = F.cross_entropy(model(torch.randn(30, 4)), labels, reduction="sum") * dist.get_world_size() / tokens
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+```
+
 ## What to do
 
-Back-propagate this rank's mean as it is, and average a detached copy for the log.
+Back-propagate this rank's mean as it is, and average a detached copy for the log. A sum that is divided by the tokens
+of all ranks is multiplied by their number: `loss_sum * world_size / all_tokens`.
 
 ## Fix
 
@@ -91,6 +136,7 @@ None. The division may be there for a loss that is logged, too.
 - `torch/distributed/fsdp/_runtime_utils.py` of torch 2.13, `_reduce_grad`: pre- and post-division by the world size
 """
 
+from amplint.catalogue.across_ranks import all_tokens_once, twice_words
 from amplint.catalogue.felt import hardly_felt
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
@@ -109,9 +155,12 @@ def _twice(event: Event) -> bool:
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the mean loss is divided by `{ranks}`, and its gradients are averaged over the ranks once more: they are "
-    "too small by the number of ranks",
-    advice="back-propagate the loss undivided, and average a detached copy for the log",
+    message="the loss is divided by {what}, and its gradients are averaged over the ranks once more: they are too small "
+    "by the number of ranks",
+    advice="{cure}",
     when=(Condition(Kind.BACKWARD, also=lambda moment: _twice(moment.event)),),
+    place=Kind.BACKWARD,
     milder=hardly_felt,
+    words=twice_words,
+    observe=all_tokens_once,
 )

@@ -84,7 +84,7 @@ None. The count has to be summed over the ranks, which is a communication, and i
   (https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments)
 """
 
-from amplint.catalogue.across_ranks import by_own_tokens, local_tokens, token_words
+from amplint.catalogue.across_ranks import by_own_tokens, local_tokens, only_means, token_words
 from amplint.catalogue.amounts import at_least
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import STEPS, Kind
@@ -97,6 +97,7 @@ RULE = Rule(
     advice="all-reduce the number of tokens, and multiply by the world size: `loss_sum * world_size / all_tokens`",
     when=(Condition(STEPS, wrapper=Wrapper.DDP, micro_steps=at_least(2), also=by_own_tokens),),
     place=Kind.BACKWARD,
+    milder=only_means,
     words=token_words,
     observe=local_tokens,
 )
