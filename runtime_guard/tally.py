@@ -13,8 +13,9 @@ from amplint.protocol.window import Window
 
 @dataclass
 class Tally:
-    """Counts over the whole run; `lengths` maps the micro-steps of a window to the number of such windows.
+    """Counts over the whole run.
 
+    `kinds`: those of the events that came. `lengths` maps the micro-steps of a window to the number of such windows.
     `weights` are the sums of loss weights of the windows in which they are known: lowest, highest, how many; in
     `unread` of these they were not looked at, because they have been the same for long. `followed`, `unfollowed`: by
     optimizer, the steps on gradients that a backward pass has left, and those on gradients of unknown origin. `passes`,
@@ -24,6 +25,7 @@ class Tally:
     """
 
     events: int = 0
+    kinds: set[Kind] = field(default_factory=set)
     windows: int = 0
     lengths: Counter[int] = field(default_factory=Counter)
     weights: tuple[float, float, int] | None = None
@@ -49,6 +51,7 @@ class Tally:
         """Takes one event into account, after the protocol has. `moments`: what it met."""
         kind = event.kind
         self.events += 1
+        self.kinds.add(kind)
         if kind in _OF_PASSES and event.scheduler is None:
             self._account(event)
         if kind is Kind.UNSCALE:

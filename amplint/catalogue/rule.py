@@ -107,7 +107,8 @@ class Rule:
     scaler. `because` are the earlier events
     that go into the witness, each with what happened there. `milder` says of a moment that it is only a warning.
     `find` judges facts of the text: the words for the message, or None. `observe` judges the numbers that were
-    measured at a moment (`moment.event.reading`), in the same way. `hides` are rules that this one makes
+    measured at a moment (`moment.event.reading`), in the same way; `reads` are the kinds of event that carry such
+    numbers. `hides` are rules that this one makes
     superfluous in the same run, `explains` those that it makes superfluous at the same call, where other settings show
     them: the cause is one. `needs_every_path`: a path on which the event happens without the mistake refutes
     it (False: one path is enough). `once`: the first place in a file is enough. `since`: the library, and its version,
@@ -132,6 +133,7 @@ class Rule:
     words: Callable[[Moment], dict[str, str]] | None = None
     find: Callable[[Fact], dict[str, str] | None] | None = None
     observe: Callable[[Moment], dict[str, str] | None] | None = None
+    reads: frozenset[Kind] = STEPS
     hides: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
     needs_every_path: bool = True

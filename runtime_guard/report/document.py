@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from amplint.catalogue import RULES
 from amplint.protocol.events import Site
 from runtime_guard import measured
 from runtime_guard.accounting import accounts
+from runtime_guard.applicable import out_of_reach
 from runtime_guard.report.joined import with_ranks
 from runtime_guard.report.reached import reached
 from runtime_guard.report.terminal import is_right, seen
@@ -35,6 +37,8 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
     unmeasured = numbers.get("not_covered", ())
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
     told = seen(of, of.violations)
+    asked = (RULES[name] for name in of.rules)
+    idle = out_of_reach(asked, tally.kinds, recorder.ranks.world_size, recorder.measures.on)
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
     report = {
         "schema": SCHEMA,
@@ -53,7 +57,8 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
         "unfollowed": loose,
         "not_covered": list(dict.fromkeys([*loose, *_copied(recorder), *tally.not_covered, *unmeasured, *unheard])),
-        "rules": of.rules,
+        "rules": [name for name in of.rules if name not in idle],
+        "rules_out_of_reach": idle,
         "files": reached(recorder.sites.code_of),
         "passes": accounts(tally),
         "seen": told,

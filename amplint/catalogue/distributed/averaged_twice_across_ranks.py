@@ -155,8 +155,8 @@ def _twice(event: Event) -> bool:
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the loss is divided by {what}, and its gradients are averaged over the ranks once more: they are too small "
-    "by the number of ranks",
+    message="the loss is divided by {what}, and its gradients are averaged over the ranks once more: they are too "
+    "small by the number of ranks",
     advice="{cure}",
     when=(Condition(Kind.BACKWARD, also=lambda moment: _twice(moment.event)),),
     place=Kind.BACKWARD,

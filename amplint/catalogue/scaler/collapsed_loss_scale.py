@@ -63,6 +63,7 @@ RULE = Rule(
     message="{what}: the gradients are inf or NaN at any scale, and no weight moves",
     advice="look for the operation that makes inf or NaN; the scale is not at fault",
     observe=collapsed,
+    reads=frozenset({Kind.UPDATE}),
     because=((Kind.BACKWARD, "the latest gradients are made here"),),
     hides=("high-initial-scale", "unrecovered-loss-scale"),
 )

@@ -52,10 +52,12 @@ None. It shows in a run, and which scale is low enough depends on the model.
 
 from amplint.catalogue.measures import slow_start
 from amplint.catalogue.rule import Rule, Tier
+from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.WARNING,
     message="the first {skipped} steps were all skipped: the loss scale begins too high",
     advice="begin with a lower scale, such as `init_scale=2.0**12`, or restore the scaler's state",
     observe=slow_start,
+    reads=frozenset({Kind.UPDATE}),
 )

@@ -71,5 +71,6 @@ RULE = Rule(
     "a row without inf or NaN, and is down to {scale}",
     advice="look for what overflows now and then; a shorter `growth_interval` lets the scale recover in between",
     observe=unrecovered,
+    reads=frozenset({Kind.UPDATE}),
     because=((Kind.BACKWARD, "the latest gradients are made here"),),
 )

@@ -116,6 +116,7 @@ RULE = Rule(
     advice="call its `step()` after `optimizer.step()` or at the end of the epoch, or do not build it",
     find=_idle,
     observe=_still,
+    reads=frozenset({Kind.END}),
     compare=idle_in_a_branch,
     place=Kind.CREATE,
 )
