@@ -37,8 +37,6 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
     unmeasured = numbers.get("not_covered", ())
     functions = {site: code.co_name for site, code in recorder.sites.code_of.items()}
     told = seen(of, of.violations)
-    asked = (RULES[name] for name in of.rules)
-    idle = out_of_reach(asked, tally.kinds, recorder.ranks.world_size, recorder.measures.on)
     series = recorder.measures.run(measured.series, recorder.numbers, default={})
     report = {
         "schema": SCHEMA,
@@ -57,8 +55,7 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
         "schedulers": [{"name": kind, "steps": steps} for kind, steps in tally.schedulers.values()],
         "unfollowed": loose,
         "not_covered": list(dict.fromkeys([*loose, *_copied(recorder), *tally.not_covered, *unmeasured, *unheard])),
-        "rules": [name for name in of.rules if name not in idle],
-        "rules_out_of_reach": idle,
+        **_rules(of),
         "files": reached(recorder.sites.code_of),
         "passes": accounts(tally),
         "seen": told,
@@ -68,6 +65,13 @@ def document(of: guard, wait: bool = True) -> dict[str, Any]:
     }
     ranks = recorder.ranks
     return with_ranks(report, ranks.others, ranks.missing) if ranks.others or ranks.missing else report
+
+
+def _rules(of: guard) -> dict[str, Any]:
+    """The rules that this run could have broken, and why not the others."""
+    recorder, asked = of.recorder, (RULES[name] for name in of.rules)
+    idle = out_of_reach(asked, recorder.tally.kinds, recorder.ranks.world_size, recorder.measures.on)
+    return {"rules": [name for name in of.rules if name not in idle], "rules_out_of_reach": idle}
 
 
 def _windows(tally: Tally, numbers: dict[str, Any]) -> dict[str, Any]:

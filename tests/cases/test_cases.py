@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from amplint.catalogue.examples import examples
-from tests.catalogue.told import expected, missed, told
+from tests.catalogue.invented import invented_in
+from tests.catalogue.told import expected, findings, in_words, missed
 
 CASES = [
     pytest.param(example, id=f"{path.stem}:{example.row}")
@@ -16,6 +17,8 @@ CASES = [
 
 @pytest.mark.parametrize("example", CASES)
 def test_what_is_marked_is_found_and_nothing_else(example):
-    found = told(example)
+    said = findings(example)
+    found = in_words(example, said)
     assert not set(found) & set(missed(example)), "a known gap is found: its mark must go"
     assert found == expected(example)
+    assert invented_in(example, said) == [], "a number of the model stands in a message"

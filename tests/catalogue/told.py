@@ -6,6 +6,7 @@ from amplint.analysis import findings_of
 from amplint.catalogue import RULES
 from amplint.catalogue.examples import Example
 from amplint.catalogue.rule import Tier
+from amplint.findings import Finding
 
 
 def expected(example: Example) -> list[str]:
@@ -24,9 +25,18 @@ def missed(example: Example) -> list[str]:
 
 
 def told(example: Example) -> list[str]:
-    """Every finding in the same form; two findings of one rule in one row are two. Opt-in rules are asked by a mark."""
+    """Every finding in the same form; two findings of one rule in one row are two."""
+    return in_words(example, findings(example))
+
+
+def findings(example: Example) -> list[Finding]:
+    """What the static half says of an example. Opt-in rules are asked by a mark."""
     asked = {rule for mark in ("expect", "missed") for rule, _ in example.marked(mark)}
-    found = findings_of(example.source, "example.py", noisy="opt-in" in example.words or any(map(_is_noisy, asked)))
+    return findings_of(example.source, "example.py", noisy="opt-in" in example.words or any(map(_is_noisy, asked)))
+
+
+def in_words(example: Example, found: list[Finding]) -> list[str]:
+    """Findings as `row: rule`."""
     return _in_words(example, [(finding.code, finding.place.row) for finding in found])
 
 
