@@ -107,7 +107,8 @@ class Early:
 
     def __init__(self) -> None:
         classes = frozenset(family(Optimizer))
-        found = [thing for thing in gc.get_objects() if type(thing) in classes and parameters_of(thing)]
+        # An object refers to its class (Python 3.9 and newer): to ask for that takes a third of going through all.
+        found = [thing for thing in gc.get_referrers(*classes) if type(thing) in classes and parameters_of(thing)]
         self._found = [weakref.ref(thing) for thing in found if inner(thing) is thing]
 
     def living(self) -> list[Any]:
