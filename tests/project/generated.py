@@ -84,7 +84,14 @@ def schema() -> str:
     return as_json()
 
 
-FILES: dict[str, Callable[[], str]] = {"amplint.schema.json": schema}
+def first_sight() -> str:
+    """How often the linter is right, and how much it finds, in code that it has never been shown."""
+    from benchmarks import first_sight
+
+    return first_sight.page(first_sight.read())
+
+
+FILES: dict[str, Callable[[], str]] = {"amplint.schema.json": schema, "benchmarks/first-sight.md": first_sight}
 
 
 def main() -> None:

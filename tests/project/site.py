@@ -21,7 +21,12 @@ from tests.project.generated import ROOT, SECTIONS
 DOCS = ROOT / "docs"
 GENERATED = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.M)
 _NAME = re.compile(r"(?<![\[`])`([a-z0-9]+(?:-[a-z0-9]+)+)`(?!`)")
-_COPIED = {"changelog.md": ROOT / "CHANGELOG.md", "benchmarks.md": ROOT / "benchmarks" / "README.md"}
+_BENCHMARKS = ROOT / "benchmarks"
+_COPIED = {
+    "changelog.md": ROOT / "CHANGELOG.md",
+    "benchmarks.md": _BENCHMARKS / "README.md",
+    "first-sight.md": _BENCHMARKS / "first-sight.md",
+}
 
 
 def configuration_keys() -> str:
