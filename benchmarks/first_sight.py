@@ -37,7 +37,7 @@ no error was told.
 
 def page(data: dict[str, Any]) -> str:
     """The page as Markdown."""
-    parts = [HEAD, _rounds(data["rounds"]), _latest(data["rounds"])]
+    parts = [HEAD, _rounds(data["rounds"]), latest(data["rounds"])]
     parts += [_families("Errors that were read, by family", data["verdicts"], _verdicts)] if data["verdicts"] else []
     wrote = data["mistakes"]
     parts += [_families("Mistakes that were written down, by family", wrote, _found)] if wrote else []
@@ -68,7 +68,8 @@ def _share(rounds: Sequence[dict[str, Any]], what: str, which: str) -> str:
     return f"{sum(one[which] for one in counted)} of {sum(one['of'] for one in counted)}" if counted else "-"
 
 
-def _latest(rounds: Sequence[dict[str, Any]]) -> str:
+def latest(rounds: Sequence[dict[str, Any]]) -> str:
+    """What the last two rounds say together, in a sentence."""
     last = rounds[-2:]
     told, _, _, false, precision = _errors(last)
     found, silent = _share(last, "written down", "found"), _share(last, "files without a mistake", "silent")

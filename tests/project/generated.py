@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,7 +54,15 @@ def picture(part: str) -> Callable[[], str]:
     return lambda: f"```mermaid\n{diagram(part)}\n```"
 
 
-README_SECTIONS: dict[str, Callable[[], str]] = {"finding": finding}
+def measured() -> str:
+    """What the last rounds on code that was never shown have measured."""
+    from benchmarks import first_sight
+
+    told = first_sight.latest(first_sight.read()["rounds"]).rstrip()
+    return "\n".join(textwrap.wrap(told, 120, break_long_words=False, break_on_hyphens=False))
+
+
+README_SECTIONS: dict[str, Callable[[], str]] = {"finding": finding, "measured": measured}
 """What is generated in the README."""
 SECTIONS: dict[str, Callable[[], str]] = {
     **README_SECTIONS,
