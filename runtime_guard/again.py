@@ -43,10 +43,6 @@ class Comparing(Calls):
         """Whether the thread is inside of a call that speaks for this one, or nothing comes of it."""
         return self.quiet()
 
-    def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """The arguments, of which something had to be read."""
-        return args, kwargs
-
     def same(self, known: Any, args: Any, kwargs: Any) -> bool:
         """Whether a call begins as the known one did; nothing is done."""
         raise NotImplementedError

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from types import GeneratorType
 from typing import Any
 
 from torch import Tensor
 
 from runtime_guard.again import Comparing
 from runtime_guard.clipping import raises_at_overflow
-from runtime_guard.hooks import Replaced
 from runtime_guard.late import number
 from runtime_guard.stepping import argument
 from runtime_guard.windows import Account
@@ -33,14 +31,6 @@ class ClipAgain(Comparing):
     """A clip of the same tensors to the same limit."""
 
     owned = False
-
-    def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """A generator of parameters is read; one that holds nothing any more is left."""
-        parameters = argument(args, kwargs, 0, "parameters")
-        if not isinstance(parameters, GeneratorType) or parameters.gi_frame is None:
-            return args, kwargs
-        read = list(parameters)
-        return ((read, *args[1:]), kwargs) if args else (args, {**kwargs, "parameters": read})
 
     def known(self, args: Any, kwargs: Any, token: Any, result: Any) -> Any:
         """None for a limit that is not a plain number, or of gradients that the last backward did not reach."""
@@ -75,11 +65,6 @@ class ClipAgain(Comparing):
         optimizers = [one for held in known.optimizers if (one := held()) is not None]
         known.inside["clip"] += 1
         return "clip", optimizers, argument(args, kwargs, 0, "parameters")
-
-    def begins(self, known: _Clip, args: Any, kwargs: Any) -> Any:
-        """The same token, with the list of what is clipped."""
-        token = super().begins(known, args, kwargs)
-        return None if token is None else Replaced(token, (token[2], *args[1:]) if args else args, kwargs)
 
     def ends(self, known: _Clip, token: Any, result: Any) -> bool:
         """Always; the norm is noted."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from types import GeneratorType
 from typing import Any
 
 from torch import Tensor, nn
 
 from amplint.dialects.averages import AVERAGES
 from amplint.protocol.events import Kind
-from runtime_guard.hooks import Replaced
 from runtime_guard.recorder import Recorder
 
 
@@ -32,18 +30,13 @@ class Averages:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
-    def updates(self, args: Any, kwargs: Any) -> Any:
-        """An event for each optimizer whose weights are taken in. A generator of parameters is read, and passed on."""
-        name, handed = ("", args[1]) if len(args) > 1 else next(iter(kwargs.items()), ("", None))
-        read = list(handed) if isinstance(handed, GeneratorType) else handed
+    def updates(self, args: Any, kwargs: Any) -> None:
+        """An event for each optimizer whose weights are taken in."""
+        handed = args[1] if len(args) > 1 else next(iter(kwargs.values()), None)
         recorder = self._recorder
         stack = recorder.sites.stack()
-        for _, optimizer in recorder.owners_of(_tensors(read)):
+        for _, optimizer in recorder.owners_of(_tensors(handed)):
             recorder.feed(Kind.AVERAGE, optimizer=optimizer, stack=stack)
-        if read is handed:
-            return None
-        given = (args[0], read, *args[2:]) if not name else args
-        return Replaced(None, given, {**kwargs, name: read} if name else kwargs)
 
 
 def _tensors(handed: Any) -> Iterable[Tensor]:

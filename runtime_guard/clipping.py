@@ -14,7 +14,6 @@ from torch import Tensor
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 from runtime_guard.crossing import missed
-from runtime_guard.hooks import Replaced
 from runtime_guard.owners import parameters_of
 from runtime_guard.recorder import Recorder
 from runtime_guard.shards import SHARDS
@@ -33,17 +32,16 @@ class Clipping(Calls):
         self._limits: dict[Any, set[str]] = {}
 
     def clips(self, args: Any, kwargs: Any) -> Any:
-        """The optimizers whose parameters are clipped. A generator of parameters is read, and a list passed on."""
+        """The optimizers whose parameters are clipped."""
         if self.quiet():
             return None
         recorder = self._recorder
         parameters = argument(args, kwargs, 0, "parameters")
         single = isinstance(parameters, Tensor)
-        used_up = isinstance(parameters, GeneratorType) and parameters.gi_frame is None
         tensors = [parameters] if single else list(parameters)
         recorder.look()
         stack = recorder.sites.stack()
-        if used_up:
+        if isinstance(parameters, GeneratorType):  # any other was read already
             recorder.feed(Kind.EMPTY_CLIP, stack=stack)
         limit = argument(args, kwargs, 1, "max_norm")
         limit = kwargs.get("clip_value") if limit is None else limit
@@ -62,28 +60,19 @@ class Clipping(Calls):
         for name in missed(tensors, given, recorder.reached, recorder.state.ledgers) if apart else ():
             recorder.feed(Kind.MISSED_CLIP, optimizer=name, stack=stack)
         handed = parameters if single else tensors
-        token = self.enter("clip"), [optimizer for optimizer, _ in owners], handed
-        return (
-            Replaced(token, (handed, *args[1:]), kwargs)
-            if args
-            else Replaced(token, (), {**kwargs, "parameters": handed})
-        )
+        return self.enter("clip"), [optimizer for optimizer, _ in owners], handed
 
-    def norms(self, args: Any, kwargs: Any) -> Any:
+    def norms(self, args: Any, kwargs: Any) -> None:
         """The optimizers whose gradients are measured, and not clipped by the same call."""
         if self.quiet():
-            return None
+            return
         tensors = argument(args, kwargs, 0, "tensors")
-        tensors = tensors if isinstance(tensors, Tensor) else list(tensors)
         given = {id(one) for one in ([tensors] if isinstance(tensors, Tensor) else tensors)}
         recorder, stack = self._recorder, self._recorder.sites.stack()
         recorder.look()
         for optimizer, name in recorder.mine():
             if any(id(one.grad) in given for one in parameters_of(optimizer)) and not self._divides_norm(name):
                 recorder.feed(Kind.NORM, optimizer=name, stack=stack)
-        return (
-            Replaced(None, (tensors, *args[1:]), kwargs) if args else Replaced(None, (), {**kwargs, "tensors": tensors})
-        )
 
     def _endless(self, limit: Any) -> bool:
         """Whether no gradients are as large as a threshold: then they are only measured."""

@@ -74,6 +74,11 @@ def ending_of(
     return Ending("raised", _words(error), site)
 
 
+def plain_ending(error: BaseException | None) -> Ending:
+    """The same, where nothing else can be told."""
+    return COMPLETE if error is None else Ending("raised", f"raised {type(error).__name__}")
+
+
 def _words(error: BaseException) -> str:
     """The class of an error, and the first line of what it says."""
     lines = str(error).strip().splitlines()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 from amplint.catalogue import RULES
 from runtime_guard.configuration import choice, mode_of
-from runtime_guard.endings import Ending, WindowsSeen, ending_of, unfinished
+from runtime_guard.endings import Ending, WindowsSeen, ending_of, plain_ending, unfinished
 from runtime_guard.hooks import Shield
 from runtime_guard.ignores import Ignores
 from runtime_guard.interim import Interim
@@ -111,28 +111,41 @@ class guard:
     def __enter__(self) -> guard:
         self._ending = None
         if self.mode != "off":
-            self._listening.begin()
-            self._introduce()
+            Shield("the guard", self._failed).run(self._begin)
         return self
+
+    def _begin(self) -> None:
+        try:
+            self._listening.begin()
+        except Exception:
+            self._listening.end()
+            raise
+        self._introduce()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.mode == "off" or self._ending is not None:  # a signal that comes while it ends
             return
-        self._listening.end()
+        self._ends(self._listening.end)
         self.interim.end()
-        self._ending = ending_of(error, trace, self.recorder.tally.windows, self.recorder.sites.is_of_user)
-        shield = Shield("the end of the run", self._failed)
-        shield.run(self.recorder.settle, True)
+        self._ending = self._ends(self._how, error, trace) or plain_ending(error)
+        self._ends(self.recorder.settle, True)
         if self._ending.whole:
-            shield.run(self.recorder.end)
-        Shield("the other ranks", self._failed).run(self.recorder.ranks.exchange, self._ending.whole)
+            self._ends(self.recorder.end)
+        self._ends(self.recorder.ranks.exchange, self._ending.whole)
         if self._ending.whole:
-            shield.run(self.recorder.compare)
+            self._ends(self.recorder.compare)
             self._verdict()
             if self.whole and self.mode == "raise":
                 self.demand()
+
+    def _ends(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Does a part of what is done at the end; None if that fails."""
+        return Shield("the end of the run", self._failed).run(function, *args)
+
+    def _how(self, error: BaseException | None, trace: TracebackType | None) -> Ending:
+        return ending_of(error, trace, self.recorder.tally.windows, self.recorder.sites.is_of_user)
 
     def _part(self) -> dict[str, Any]:
         """What rank 0 is told of this one."""
@@ -177,11 +190,11 @@ class guard:
             return
         pending = list(self._pending)
         self._pending.clear()  # the listeners look at this very list
-        for one in pending:
+        for one in pending if self.mode != "record" else ():
+            text = Shield("a message", self._failed).run(one.text, default=one.message)
             if self.mode == "raise" and one.severity == "error":
-                raise ProtocolViolation(one.text())
-            if self.mode != "record":
-                warnings.warn_explicit(one.text(), GuardWarning, one.site.path, one.site.row)
+                raise ProtocolViolation(text)
+            warnings.warn_explicit(text, GuardWarning, one.site.path, one.site.row)
 
     def _admit(self) -> None:
         """Lets another micro-step begin, unless enough windows were seen."""

@@ -10,8 +10,9 @@ where `except Exception` stands. The listeners are kept out of what torch.compil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from types import GeneratorType
 from typing import Any
 
 import torch
@@ -49,13 +50,6 @@ class Shield:
         return default
 
 
-class Replaced:
-    """A token, with arguments that take the place of the user's (a generator that had to be read)."""
-
-    def __init__(self, token: Any, args: Arguments, kwargs: dict[str, Any]) -> None:
-        self.token, self.args, self.kwargs = token, args, kwargs
-
-
 def _nothing(*_: Any) -> None:
     """What is done where nothing is to be done."""
 
@@ -63,7 +57,8 @@ def _nothing(*_: Any) -> None:
 class Listener:
     """What is done at one place, shielded.
 
-    `before(args, kwargs)` returns a token, or a `Replaced`; `after(token, result)` and `abandon(token)` return nothing.
+    `before(args, kwargs)` returns a token; `after(token, result)` and `abandon(token)` return nothing. One that `draws`
+    gets iterators read into lists, which are passed on: it may fail after it has looked.
     `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see;
     `verdict` where something waits to be said; `over` after each call, in the shield. With a `rhythm`, calls are
     compared by `again` where they come again; `opens`: such a call begins a micro-step. With a `lane`, calls of a loop
@@ -83,7 +78,7 @@ class Listener:
         self.hear, self.hear_out, self._abandon = before, after, abandon
         self.rhythm: Rhythm | None = None
         self.again: Again | None = None
-        self.opens = self.keeps = False
+        self.opens = self.keeps = self.draws = False
         self.lane: Lane | None = None
         self.admit: Callable[[], None] | None = None
         self.over: Callable[[], None] | None = None
@@ -94,14 +89,14 @@ class Listener:
             self.admit()
         if not self._shield.on:
             return None, args, kwargs
+        if self.draws:
+            args, kwargs = tuple(map(_drawn, args)), {name: _drawn(one) for name, one in kwargs.items()}
         try:  # as in Shield.run: a call less at each of the calls that are listened to
             rhythm = self.rhythm
-            said = self.hear(args, kwargs) if rhythm is None else rhythm.before(self, args, kwargs)
+            token = self.hear(args, kwargs) if rhythm is None else rhythm.before(self, args, kwargs)
         except Exception as error:
-            said = self._shield.fails(error)
-        if type(said) is Replaced:
-            return said.token, said.args, said.kwargs
-        return said, args, kwargs
+            token = self._shield.fails(error)
+        return token, args, kwargs
 
     def after(self, token: Any, result: Any) -> None:
         """Listens to the end of a call; raises what the mode asks for."""
@@ -124,6 +119,12 @@ class Listener:
         if self.rhythm is not None:
             self._shield.run(self.rhythm.leave)
         self._shield.run(self._abandon, token)
+
+
+def _drawn(given: Any) -> Any:
+    """A list of what an iterator holds; a generator that is used up, and anything else, as it is."""
+    used_up = isinstance(given, GeneratorType) and given.gi_frame is None
+    return list(given) if isinstance(given, Iterator) and not used_up else given
 
 
 class Hooks:

@@ -92,6 +92,7 @@ class Listening:
         self._to_checkpoints()
         self._to_ranks()
         averages = self._listener("weight average", Averages(self._recorder).updates, _nothing, _nothing)
+        averages.draws = True
         for owner, name in averaging():
             self._hooks.listen(owner, name, averages)
         epochs = Epochs(self._recorder)
@@ -167,6 +168,7 @@ class Listening:
         same, clipping = ClipAgain(self._recorder), Clipping(self._recorder)
         clip = self._listener("clip", clipping.clips, clipping.clipped, clipping.leave, again=same)
         norm = self._idle(self._listener("gradient norm", clipping.norms, _nothing, _nothing))
+        clip.draws = norm.draws = True
         for name, listener in (*((name, clip) for name in _CLIPS), ("_get_total_norm", norm)):
             if hasattr(clip_grad, name):
                 self._hooks.listen_inside(getattr(clip_grad, name), listener)

@@ -49,9 +49,6 @@ class Again(Protocol):
     owned: bool
     guards: bool
 
-    def read(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """The arguments, of which something had to be read."""
-
     def silent(self, args: Any, kwargs: Any) -> bool:
         """Whether nothing comes of the call, as where the thread is inside of one that speaks for it."""
 
@@ -174,7 +171,6 @@ class Rhythm:
             if not self.on and listener.opens:
                 self._opens()
             if self.on:
-                args, kwargs = again.read(args, kwargs)
                 call = self._calls[self._at] if self._at < len(self._calls) else None  # of the last, no end was told
                 if call is not None and call.listener is listener and _stands(call.frames):
                     said = again.begins(call.known, args, kwargs)
