@@ -224,6 +224,13 @@ _AMISS = {
 }
 
 
+_IN_EPOCHS = {
+    "counts": EPOCHS,
+    "steps": "process in every epoch, as it is prepared",
+    "result": _AMISS[PER_PROCESS]["result"],
+    "unit": "such steps: multiply it, and the warm-up, by `accelerator.num_processes`",
+}
+"""Of a horizon in epochs that is wrong in the way of one in updates."""
 _ALONE = {
     **_AMISS[PER_PROCESS],
     "counts": MICRO_BATCHES,
@@ -267,7 +274,9 @@ def _of_units(moment: Moment) -> dict[str, str]:
         said = {"argument": "`num_warmup_steps`", "counts": warm, "steps": _SINGULAR[steps], "unit": steps}
         return {**said, "result": f"the warm-up {takes}"}
     if amiss(moment):
-        return {"argument": argument, **_AMISS[_way(moment) or ""]}
+        way = _way(moment) or ""
+        in_epochs = way == PER_PROCESS and moment.cadence.unit == EPOCHS
+        return {"argument": argument, **(_IN_EPOCHS if in_epochs else _AMISS[way])}
     if made is not None and ALONE in made.detail:
         return {"argument": argument, "begins": made.detail.get("begins", ""), **_ALONE}
     slow = UNITS.index(steps) > UNITS.index(counts)

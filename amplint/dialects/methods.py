@@ -40,6 +40,11 @@ CASTS = frozenset({"half", "to", "float", "double", "bfloat16"})
 MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
 """They return the module itself."""
 
+MAKES_MODELS = frozenset({"from_pretrained", "from_config", "_from_config", "load_from_checkpoint"})
+"""Methods of libraries' classes of models that make an object of the class that they are called on, of what a file or a
+configuration says: `modeling_utils.py` of transformers 5.24, `configuration_utils.py` of diffusers 0.35.1,
+`pytorch/core/saving.py` of Lightning 2.6.6, `hub_mixin.py` of huggingface_hub 2.4."""
+
 RUNS_AS_BEFORE = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
 """They return a module that runs in the precision in which it ran."""
 

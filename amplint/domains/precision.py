@@ -23,7 +23,19 @@ from amplint.protocol.precision import LOWER, Precision, together
 from amplint.state import truths
 from amplint.state.contexts import Autocast, NoSync, Region, Stack
 from amplint.state.scopes import Scope
-from amplint.state.values import Function, Incomplete, Instance, Loss, Method, Public, Symbol, Trail, Value, text_of
+from amplint.state.values import (
+    Function,
+    Incomplete,
+    Instance,
+    Loss,
+    Method,
+    Origin,
+    Public,
+    Symbol,
+    Trail,
+    Value,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from amplint.state.run import Run
@@ -104,8 +116,10 @@ def _region(run: Run, context: Autocast) -> Region:
 
 def without_cuda(run: Run) -> bool:
     """Whether a run is one on a machine without CUDA: there autocast warns, and does nothing, and so does a scaler for
-    CUDA (torch 2.13, `amp/autocast_mode.py`, `GradScaler.__init__` in `amp/grad_scaler.py`)."""
-    return any(name in run.decisions and not run.decisions[name].value for name in _OF_CUDA)
+    CUDA (torch 2.13, `amp/autocast_mode.py`, `GradScaler.__init__` in `amp/grad_scaler.py`). It is so from the start,
+    wherever the program asks for the first time."""
+    asked = (name for name in _OF_CUDA if name in run.decisions or not run.forced.get(name, True))
+    return any(not run.decide(name, Origin.RUN) for name in asked)
 
 
 def enter(run: Run, context: Value) -> None:

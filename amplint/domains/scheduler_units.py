@@ -40,6 +40,7 @@ from amplint.state.run import Run
 from amplint.state.values import Keywords, Loss, Optimizer, Public, Scheduler, Stream, Symbol, Value, text_of
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
+_WARMS = within(words.WARMING)
 _PER_WINDOW = within(words.WINDOW, words.OPTIMIZER, words.UPDATING)
 OF_BATCHES = "the loader's batches"
 """By this text goes what one turn of a loop over a loader counts."""
@@ -216,6 +217,7 @@ def settle(run: Run) -> None:
                 detail.pop("exact", None)
             else:
                 detail["exact"] = "yes"
+        told += [detail] if _is_end_in_epochs(text, detail) else []
     for totals, said in run.composed:
         units = {total["unit"] for total in totals if "unit" in total}
         if len(units) == 1 and all(total.get("unit") in units for total in totals):
@@ -243,6 +245,11 @@ def settle(run: Run) -> None:
         if _counted(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
             detail |= {ALONE: "yes"} if REPEATED in detail and not processes else {}
+
+
+def _is_end_in_epochs(text: str, detail: dict[str, str]) -> bool:
+    """Whether a number is known to count epochs, of which no rank has a share, and is no warm-up."""
+    return detail.get("unit") == EPOCHS and "exact" in detail and not _WARMS(text.partition(" - ")[0])
 
 
 def _of_one_process(run: Run, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.dialects.methods import KEEPS_DTYPE, MOVES
+from amplint.dialects.methods import KEEPS_DTYPE, MAKES_MODELS, MOVES
 from amplint.domains import parameter_owners, provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
 from amplint.flow import program as ir
@@ -65,7 +65,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return _bound(run, owner.instance, found) if found is not MISSING else _of_a_base(owner.instance, name)
     if isinstance(owner, Class):
         found = in_class(owner, name)
-        return found if found is not MISSING else Symbol(f"{owner.node.name}.{name}")
+        return _of_class(owner, found) if found is not MISSING else _of_a_base(owner, name)
     if isinstance(owner, Public):
         known = libraries.find(run, f"{owner.name}.{name}")
         found = known if known is not None else neighbours.public(run, f"{owner.name}.{name}")
@@ -83,8 +83,17 @@ def read(run: Run, owner: Value, name: str) -> Value:
     return _of_symbol(run, owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
 
 
+def _of_class(klass: Class, found: Value) -> Value:
+    """What is read from a class itself: a method of classes is bound to it."""
+    return Method(found, klass) if isinstance(found, Function) and "classmethod" in _marks(found) else found
+
+
 def _of_a_base(instance: Value, name: str) -> Value:
-    """A method of the class of torch's, or of a class that is not seen, from which an object's class derives."""
+    """A method of the class of torch's, or of a class that is not seen, from which an object's class derives; of a
+    class of models read from itself, the one by which a library makes an object of it."""
+    if isinstance(instance, Class):
+        makes = name in MAKES_MODELS and isinstance(in_class(instance, "forward"), Function)
+        return Bound(instance, name) if makes else Symbol(f"{instance.node.name}.{name}")
     scheduler = instance.inherits if isinstance(instance, Instance) else None
     if scheduler is None:
         return Bound(Symbol("super()"), name)
@@ -222,15 +231,20 @@ def _bound(run: Run, instance: Value, found: Value) -> Value:
     """What a class attribute is when it is read from an object: a method, a property's value, or itself."""
     if not isinstance(found, Function) or isinstance(found.node, ir.Lambda):
         return found
-    if not found.node.decorators:
-        return Method(found, instance)
-    marks = {_last(decorator) for decorator in found.node.decorators}
+    marks = _marks(found)
     if "staticmethod" in marks:
         return found
+    if "classmethod" in marks and isinstance(instance, Instance):
+        return Method(found, instance.klass)
     method = Method(found, instance)
     if marks & {"property", "cached_property"}:
         return run.invoke(method, [], {}, found.node.at)
     return method
+
+
+def _marks(found: Function) -> set[str]:
+    """The last names of a function's decorators."""
+    return {_last(decorator) for decorator in getattr(found.node, "decorators", ())}
 
 
 def _last(node: ir.Expr) -> str:

@@ -163,6 +163,8 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
         return public_calls.call(run, func.name, args, keywords, at, func.member)
     if isinstance(func, Bound) and isinstance(func.owner, Stack):
         return exit_stacks.call(run, func.owner, func.name, args, keywords, at)
+    if isinstance(func, Bound) and isinstance(func.owner, Class):  # what a library reads its arguments from is not seen
+        return objects.instantiate(run, func.owner, [], Incomplete(keywords), at)
     if isinstance(func, Bound):
         return step_methods.call(run, func, args, keywords, at)
     if isinstance(func, Partial):

@@ -241,7 +241,11 @@ def _arguments(entry: Entry) -> list[Value]:
 
 
 def _static(function: ir.Function) -> bool:
-    return any(getattr(decorator, "name", "") == "staticmethod" for decorator in function.decorators)
+    return _is_marked(function, "staticmethod")
+
+
+def _is_marked(function: ir.Function, mark: str) -> bool:
+    return any(getattr(decorator, "name", "") == mark for decorator in function.decorators)
 
 
 def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
@@ -264,4 +268,6 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     if isinstance(instance, Instance):
         set_up(run, instance, entry.function.at)
     function = own if isinstance(own, Function) else Function(entry.function, scope, klass)
-    return function if _static(entry.function) else Method(function, instance)
+    if _static(entry.function):
+        return function
+    return Method(function, klass if _is_marked(entry.function, "classmethod") else instance)

@@ -13,8 +13,9 @@ from amplint.dialects.schedules import DERIVED_FROM
 from amplint.dialects.vocabulary import within
 from amplint.source.asked import stamp
 from amplint.source.lines import LINE
+from amplint.source.makers import WRAPPERS, called, gives_loss, makes_a_model, makes_objects, speaks_of_loss
 from amplint.source.reading import Unreadable, decoded, read
-from amplint.source.scout import OPERATORS, TRAINING, blanks, deciding, makes_objects
+from amplint.source.scout import OPERATORS, TRAINING, blanks, deciding
 from amplint.source.trees import every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
@@ -31,7 +32,6 @@ _ACTING = re.compile(
 _PRECISION = re.compile(r"\bautocast\(|\btorch\.(?:bfloat16|float16|half)\b")
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
-_LOSS = ("loss", "criterion", "entropy", "objective")
 _SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
 _PART = within(words.OPTIMIZER, words.SCALER)
 _STARS = re.compile(r"\bimport\s*\(?\s*\*")
@@ -132,13 +132,8 @@ def _takes_all(path: str, changed: int, size: int) -> bool:
 def _acts(path: str, changed: int, size: int) -> bool:
     """Whether anything in a file may have a part in a step. Kept as long as the file is the same."""
     text = _text(path, changed, size)
-    return _speaks_of_loss(text) or any(kind.search(text) for kind in (_ACTING, _MAKES, _SCHEDULES, _PRECISION))
-
-
-def _speaks_of_loss(text: str) -> bool:
-    """Whether a text holds what a loss is called."""
-    lowered = text.lower()
-    return any(one in lowered for one in _LOSS)
+    makes = speaks_of_loss(text) or any(name in text for name in WRAPPERS)
+    return makes or any(kind.search(text) for kind in (_ACTING, _MAKES, _SCHEDULES, _PRECISION))
 
 
 def _says(text: str, name: str) -> bool:
@@ -188,11 +183,21 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
         return False
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
-        acts = bool(_ACTING.search(text) or _speaks_of_loss(text)) or makes_objects(unit) or _gives_precision(unit)
+        acts = bool(_ACTING.search(text) or speaks_of_loss(text)) or _makes_what_trains(found, unit)
+        acts = acts or _gives_precision(unit)
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
     return _is_literal(unit)
+
+
+def _makes_what_trains(found: Outline, unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function makes a model that may give its own loss, or wraps one, by the names of its file."""
+    if makes_objects(unit) or makes_a_model(unit):
+        return True
+    units = [one for name in called(unit) for one in found.names.get(name, ())]
+    made = any(isinstance(one, ast.ClassDef) and gives_loss(one) for one in units)
+    return made or any((handed_on(found, name) or name).rpartition(".")[2] in WRAPPERS for name in called(unit))
 
 
 def _takes_a_part(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -228,7 +233,7 @@ def _holds_loss(unit: ast.ClassDef) -> bool:
         node.target.id for node in unit.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
     plain = all(isinstance(node, (ast.AnnAssign, ast.Expr, ast.Pass)) for node in unit.body)
-    return plain and not unit.bases and any(_speaks_of_loss(name) for name in fields)
+    return plain and not unit.bases and any(speaks_of_loss(name) for name in fields)
 
 
 def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
@@ -244,7 +249,7 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
     text = found.text(unit)
     if any(getattr(node, "name", "") in OPERATORS for node in unit.body):
         return True
-    if _ACTING.search(text) or (_speaks_of_loss(unit.name) and TRAINING.search(text)) or _gives_loss(unit):
+    if _ACTING.search(text) or (speaks_of_loss(unit.name) and TRAINING.search(text)) or gives_loss(unit):
         return True
     every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))
     return any(_ACTING.search(found.text(above)) for above in every)
@@ -261,13 +266,6 @@ def _of_torch(found: Outline, base: str) -> bool:
     """Whether a base class is one of torch's schedulers, by the imports of its file."""
     known = (handed_on(found, base) or " ".join(found.stars)).startswith("torch.optim")
     return base.rpartition(".")[2] in DERIVED_FROM and (known or "lr_scheduler." in base)
-
-
-def _gives_loss(unit: ast.ClassDef) -> bool:
-    """Whether an object of a class returns a loss when it is called."""
-    called = (node for node in unit.body if isinstance(node, ast.FunctionDef) and node.name in ("forward", "__call__"))
-    returned = (part.value for node in called for part in inside(node) if isinstance(part, ast.Return) and part.value)
-    return any(_speaks_of_loss(ast.unparse(value)) for value in returned)
 
 
 def _is_literal(unit: Unit) -> bool:
@@ -335,7 +333,7 @@ def _joins(found: Outline, unit: Unit, name: str, asked: Collection[str]) -> boo
 def _short(unit: Unit) -> bool:
     """Whether a definition is short enough to be followed."""
     rows = (unit.end_lineno or 0) - unit.lineno
-    return rows <= MAX_ROWS or (isinstance(unit, ast.ClassDef) and rows <= MAX_ROWS_OF_MODEL and _gives_loss(unit))
+    return rows <= MAX_ROWS or (isinstance(unit, ast.ClassDef) and rows <= MAX_ROWS_OF_MODEL and gives_loss(unit))
 
 
 def _first(unit: Unit) -> int:

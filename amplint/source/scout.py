@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.source.glance import HELD, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.lines import LINE
+from amplint.source.makers import last_name, makers, makes_a_model, makes_objects
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -89,24 +90,19 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     """
     if isinstance(node, ast.ClassDef):
         own = any(getattr(child, "name", "") in OVERRIDES for child in node.body)
-        return bool(node.bases) and (own or any(_last(base) in LOSS_BASES for base in node.bases))
+        return bool(node.bases) and (own or any(last_name(base) in LOSS_BASES for base in node.bases))
     if isinstance(node, ast.Subscript):
-        return _last(node.value) in TABLES and isinstance(node.ctx, ast.Store)
+        return last_name(node.value) in TABLES and isinstance(node.ctx, ast.Store)
     if not isinstance(node, ast.Call):
         return False
     if any(keyword.arg in LOSS_ARGUMENTS for keyword in node.keywords):
         return True
-    name = _last(node.func)
+    name = last_name(node.func)
     if name in SEEDING or name in seeds or name.endswith("GradScaler") or _makes_an_optimizer(node):
         return True
     if name == "clip_grad_norm_":  # of a model that somebody keeps, who may know more of it
         return HELD.search(text) is not None
     return name == "autocast" and _to_look_at(node, text)
-
-
-def _last(node: ast.expr) -> str:
-    """The last part of a name; empty for what has none."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _makes_an_optimizer(node: ast.Call) -> bool:
@@ -153,23 +149,23 @@ def blanks(
     tree: ast.Module, lines: list[str], told: frozenset[str], seeds: Collection[str] = ()
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
-    makes no model and no object that a step is asked of, calls none of the `seeds` and no function of the file that
-    leads to a backward or a step, computes no schedule and hands out no batches.
+    makes and wraps no model and makes no object that a step is asked of, calls none of the `seeds` and no function of
+    the file that leads to a backward or a step, computes no schedule and hands out no batches.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
-    rates = rates_of(tree) | constructors(tree, lines)
+    kept = rates_of(tree) | constructors(tree, lines) | makers(tree, "".join(lines))
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
-        silent = silent and id(node) not in rates and not (makes is not None and makes.search(text))
+        silent = silent and id(node) not in kept and not (makes is not None and makes.search(text))
         silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
-        if alone and silent and not (_makes_a_model(node) or makes_objects(node)):
+        if alone and silent and not (makes_a_model(node) or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
         elif _ACTS.search(text):
             acting.add(node.name)
@@ -207,33 +203,6 @@ def _is_criterion(methods: dict[str, ast.FunctionDef]) -> bool:
 def _length(node: ast.FunctionDef) -> int:
     first, last = _rows(node)
     return last - first
-
-
-def _makes_a_model(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function is called after a model and returns an object of a class, which perhaps gives its own loss."""
-    if not any(one in node.name.lower() for one in ("model", "net")):
-        return False
-    parts = inside(node)
-    returned = [part.value for part in parts if isinstance(part, ast.Return) and part.value is not None]
-    names = {value.id for value in returned if isinstance(value, ast.Name)}
-    made = [
-        part.value
-        for part in parts
-        if isinstance(part, ast.Assign) and any(getattr(target, "id", "") in names for target in part.targets)
-    ]
-    calls = (value for value in (*returned, *made) if isinstance(value, ast.Call))
-    return any(getattr(call.func, "id", "")[:1].isupper() for call in calls)
-
-
-def makes_objects(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether all that a function does is to choose a class, of which it returns a new object."""
-    parts = inside(unit)
-    returned = [node.value for node in parts if isinstance(node, ast.Return)]
-    made = [node.func for node in returned if isinstance(node, ast.Call)]
-    classes = [name for name in (getattr(func, "id", "") for func in made) if name[:1].isupper()]
-    calls = sum(isinstance(node, ast.Call) for node in parts)
-    raised = sum(isinstance(node, ast.Raise) for node in parts)
-    return len(classes) == len(returned) > 0 and calls <= len(returned) + raised
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
