@@ -17,9 +17,27 @@ for i, (x, y) in enumerate(loader):
 """
 
 
+KEPT = """\
+from dataclasses import dataclass
+
+
+@dataclass
+class Config:
+    lr: float = 0.1
+    grad_accum{annotation} = 1
+
+
+config = Config()
+"""
+
+
 @pytest.mark.parametrize(
     ("constant", "length"),
-    [("grad_accum = 1\n", "grad_accum"), ("class CFG:\n    grad_accum = 1\n\n\n", "CFG.grad_accum")],
+    [
+        ("grad_accum = 1\n", "grad_accum"),
+        ("class CFG:\n    grad_accum = 1\n\n\n", "CFG.grad_accum"),
+        (KEPT.format(annotation=""), "config.grad_accum"),  # without an annotation it is no field: no argument sets it
+    ],
 )
 def test_what_a_constant_of_one_hides_is_a_warning_that_says_latent(constant, length):
     (finding,) = findings_of(STAGE + constant + LOOP.format(length=length), "train.py")
@@ -38,6 +56,13 @@ def test_what_happens_anyhow_is_an_error_and_not_latent(text):
     (finding,) = findings_of(STAGE + text, "train.py")
     assert (finding.code, finding.severity) == ("missing-loss-division", Severity.ERROR)
     assert "latent" not in finding.message
+
+
+def test_the_default_of_a_field_is_no_constant():
+    text = KEPT.format(annotation=": int") + LOOP.format(length="config.grad_accum")
+    found = {one.code: one for one in findings_of(STAGE + text, "train.py")}
+    assert found["missing-loss-division"].severity is Severity.ERROR
+    assert "latent" not in found["missing-loss-division"].message
 
 
 def test_a_constant_that_is_set_again_hides_nothing():
