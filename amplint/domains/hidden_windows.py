@@ -1,7 +1,8 @@
 """What a constant hides: a window of one micro-step, by a name that is written to be changed.
 
 `gradient_accumulation_steps = 1` at module level, in a class that holds a configuration, or below
-`if __name__ == "__main__"`, is folded, and with it every mistake that needs a longer window. The same program with that length left open shows them: they are *latent*.
+`if __name__ == "__main__"`, is folded, and with it every mistake that needs a longer window. The same program with that
+length left open shows them: they are *latent*.
 """
 
 from __future__ import annotations
