@@ -1,7 +1,8 @@
 """What a constant hides: a window of one micro-step, by a name that is written to be changed.
 
-`gradient_accumulation_steps = 1` at module level, or in a class that holds a configuration, is folded, and with it
-every mistake that needs a longer window. The same program with that length left open shows them: they are *latent*.
+`gradient_accumulation_steps = 1` at module level, in a class that holds a configuration, or below
+`if __name__ == "__main__"`, is folded, and with it every mistake that needs a longer window. The same program with that
+length left open shows them: they are *latent*.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ def _is_one(node: ir.Stmt) -> bool:
 
 
 def _ones(body: Body) -> Iterator[str]:
-    """The names of windows that a module, or a class of it, sets to 1."""
+    """The names of windows that a module sets to 1, a class of it, or what it does as a script."""
     for node in body:
         if isinstance(node, ir.Class):
             yield from _ones(node.body)
+        elif isinstance(node, ir.If):
+            yield from _ones((*node.body, *node.orelse))
         elif isinstance(node, ir.Assign) and isinstance(node.target, ir.Name) and _is_one(node):
             if names_window(node.target.name):
                 yield node.target.name
@@ -56,6 +59,8 @@ def _opened(body: Body, names: frozenset[str]) -> Body:
 def _one_opened(node: ir.Stmt, names: frozenset[str]) -> ir.Stmt:
     if isinstance(node, ir.Class):
         return replace(node, body=_opened(node.body, names))
+    if isinstance(node, ir.If):
+        return replace(node, body=_opened(node.body, names), orelse=_opened(node.orelse, names))
     if isinstance(node, ir.Assign) and isinstance(node.target, ir.Name) and node.target.name in names:
         return replace(node, value=ir.Name(node.value.at, node.target.name))
     return node

@@ -61,7 +61,7 @@ def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     first, second = known_numbers.number(run, left), known_numbers.number(run, right)
     if (again := _repeated(node.op, left, second)) is not None:
         return again
-    if first is not None and second is not None:
+    if first is not None and second is not None and not _is_out_of_scale(node.op, first, second, left):
         return _exact(run, node.op, first, second, left, right)
     if isinstance(left, str) and not isinstance(right, str) and node.op == "%":
         return Symbol(repr(left))
@@ -92,6 +92,11 @@ def _repeated(op: str, left: Value, right: Value) -> Value | None:
     if op != "*" or not isinstance(left, list) or not isinstance(right, int):
         return None
     return left * min(right, 256)
+
+
+def _is_out_of_scale(op: str, first: int | Fraction, second: int | Fraction, left: Value) -> bool:
+    """Whether a quotient is 0 because an epoch of the model is short: of a real one nobody knows how much it is."""
+    return op == "//" and 0 < first < second and "batches" in tags_of(left)
 
 
 def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, left: Value, right: Value) -> Value:

@@ -159,7 +159,7 @@ def define(made: Class, decorators: list[Value], names: dict[str, Value]) -> Cla
     for name, value in names.items():
         if isinstance(value, Function):
             value.owner, value.scope = made, made.scope
-        elif defaults:
+        elif defaults and name in (*made.fields, *made.node.fields):
             value = _default(f"{made.node.name}.{name}", value)
         made.attributes[name] = value
     return made
