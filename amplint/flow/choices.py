@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 MAX_RUNS = 96
-MAX_COST = 80_000
+MAX_COST = 40_000
 """Statements that all runs from one entry may take together."""
 
 MAX_STRIDE = 16
@@ -36,6 +36,10 @@ class Decided(Protocol):
     @property
     def choices(self) -> dict[str, bool]:
         """What was decided, in the order in which it was first asked."""
+
+    @property
+    def turned(self) -> Set[str]:
+        """The decisions that were taken otherwise than where nobody says how."""
 
     @property
     def telling(self) -> Set[str]:
@@ -100,7 +104,7 @@ class _Search(Generic[R]):
 
     def finish(self, limit: int, most: int) -> bool:
         """Whether everything has been tried, within the limits."""
-        self._keep(self._played({}), {})
+        self._keep(self._played({}), frozenset())
         while self.now or self.waiting or self.doubted:
             if self.played >= limit or self.cost >= most:
                 return False
@@ -118,12 +122,13 @@ class _Search(Generic[R]):
         self.played, self.cost = self.played + 1, self.cost + run.cost
         return run
 
-    def _keep(self, run: R, forced: dict[str, bool]) -> None:
-        """Keeps a run if nobody has seen what happened in it: then its own decisions have to be tried too."""
+    def _keep(self, run: R, known: Set[str]) -> None:
+        """Keeps a run if nobody has seen what happened in it: then its own decisions have to be tried too, but those of
+        which it is known what they do."""
         if run.happened not in self.seen:
             self.seen.add(run.happened)
             self.runs.append(run)
-            self.waiting.append((run, [key for key in run.choices if key not in forced]))
+            self.waiting.append((run, [key for key in run.choices if key not in known]))
 
     def _add(self, run: R, keys: list[str]) -> None:
         if keys:
@@ -178,9 +183,12 @@ class _Search(Generic[R]):
             self.stride = self.stride if keys[0] in run.telling | self.telling else 1
             self.telling.add(keys[0])
             del self.idle[keys[0]]
-            begins = run.barren and not found.barren
-            self.trains |= {keys[0]: found.choices[keys[0]]} if begins else {}
-            self._keep(found, self.trains if begins else forced)
+            if run.barren and not found.barren:
+                known = {*self.trains, keys[0]}
+                self.trains |= {key: value for key, value in found.choices.items() if key in found.turned}
+                self._keep(found, known)
+            else:
+                self._keep(found, forced.keys())
         else:
             self._halve(run, keys)
 

@@ -16,6 +16,7 @@ from amplint.protocol.values import with_changes
 from amplint.state import event_parts
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
+from amplint.state.decisions import Decision
 from amplint.state.horizons import Horizons
 from amplint.state.model import Model
 from amplint.state.scopes import Module, Scope
@@ -53,15 +54,6 @@ class Cut(Exception):
 
 class NothingLeft(Exception):
     """An iterator of known length has handed out all that it has."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A condition over symbols, and how it was decided for this run."""
-
-    key: str
-    value: bool
-    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -206,6 +198,11 @@ class Run:
         return {decision.key: decision.value for decision in self.decisions.values()}
 
     @property
+    def turned(self) -> frozenset[str]:
+        """The decisions that were taken otherwise than by default."""
+        return frozenset(decision.key for decision in self.decisions.values() if decision.turned)
+
+    @property
     def barren(self) -> bool:
         """Whether the run ended before any backward: what was decided in it may matter for all that follows."""
         return self.passed[0] == 0
@@ -331,7 +328,8 @@ class Run:
     def decide(self, key: str, origin: Origin, default: bool = True) -> bool:
         """The value of a condition for this run; the same each time it is asked."""
         if key not in self.decisions:
-            self.decisions[key] = Decision(key, self.forced.get(key, default), origin)
+            value = self.forced.get(key, default)
+            self.decisions[key] = Decision(key, value, origin, value is not default)
         self.asked += origin is not Origin.RUN
         return self.decisions[key].value
 

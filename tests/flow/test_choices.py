@@ -17,6 +17,10 @@ class Played:
     telling: frozenset[str] = frozenset()
 
     @property
+    def turned(self):
+        return {key for key, value in self.choices.items() if not value}
+
+    @property
     def barren(self):
         return self.happened is None
 
@@ -207,6 +211,18 @@ def test_a_decision_is_not_idle_because_a_run_ended_before_anything_happened():
     for _ in range(3):  # as when the model is learned: what is idle is remembered
         all_runs(Program(ask), limit=9, idle=idle)
     assert "wrong" in happened(Program(ask), idle=idle)
+
+
+def test_all_that_lets_a_run_train_stays_so_while_its_other_decisions_are_tried():
+    def ask(decide):
+        before = [decide(key) for key in "abcdefgh"]
+        if decide("frozen") or decide("early"):
+            return None
+        return "wrong" if not before[3] else "right"
+
+    program = Program(ask)
+    assert set(happened(program)) == {None, "right", "wrong"}
+    assert len(program.forced) < 32
 
 
 def test_as_long_as_nothing_steps_the_latest_decisions_are_tried_first():
