@@ -38,11 +38,17 @@ class Program:
     def __call__(self, forced):
         self.forced.append(forced)
         choices = {}
+        return Played(self.ask(self._decider(forced, choices)), choices, self.cost, self.telling)
 
-        def decide(key):
-            return choices.setdefault(key, forced.get(key, True))
+    def decided(self, forced):
+        """All that is decided where some conditions are decided beforehand."""
+        choices = {}
+        self.ask(self._decider(forced, choices))
+        return choices
 
-        return Played(self.ask(decide), choices, self.cost, self.telling)
+    @staticmethod
+    def _decider(forced, choices):
+        return lambda key: choices.setdefault(key, forced.get(key, True))
 
 
 def happened(program, **limits):
@@ -223,6 +229,18 @@ def test_all_that_lets_a_run_train_stays_so_while_its_other_decisions_are_tried(
     program = Program(ask)
     assert set(happened(program)) == {None, "right", "wrong"}
     assert len(program.forced) < 32
+
+
+def test_a_run_in_which_all_would_be_decided_as_in_an_earlier_one_is_not_played_again():
+    def ask(decide):
+        if not decide("clip"):
+            return "plain"
+        return ("plain" if decide("amp") else "scaled") if decide("late") else "early"
+
+    program = Program(ask)
+    assert happened(program) == ["plain", "early", "scaled"]
+    every = [tuple(sorted(program.decided(forced).items())) for forced in program.forced]
+    assert len(every) == len(set(every))
 
 
 def test_as_long_as_nothing_steps_the_latest_decisions_are_tried_first():
