@@ -33,22 +33,17 @@ class Program:
     """Asks for conditions as `ask` says, and tells what happened; every run that is made is kept."""
 
     def __init__(self, ask, cost=1, telling=()):
-        self.ask, self.cost, self.telling, self.forced = ask, cost, frozenset(telling), []
+        self.ask, self.cost, self.telling, self.forced, self.beside = ask, cost, frozenset(telling), [], []
 
-    def __call__(self, forced):
+    def __call__(self, forced, beside=None):
         self.forced.append(forced)
+        self.beside.append(beside)
         choices = {}
-        return Played(self.ask(self._decider(forced, choices)), choices, self.cost, self.telling)
 
-    def decided(self, forced):
-        """All that is decided where some conditions are decided beforehand."""
-        choices = {}
-        self.ask(self._decider(forced, choices))
-        return choices
+        def decide(key):
+            return choices.setdefault(key, forced.get(key, True))
 
-    @staticmethod
-    def _decider(forced, choices):
-        return lambda key: choices.setdefault(key, forced.get(key, True))
+        return Played(self.ask(decide), choices, self.cost, self.telling)
 
 
 def happened(program, **limits):
@@ -231,16 +226,16 @@ def test_all_that_lets_a_run_train_stays_so_while_its_other_decisions_are_tried(
     assert len(program.forced) < 32
 
 
-def test_a_run_in_which_all_would_be_decided_as_in_an_earlier_one_is_not_played_again():
-    def ask(decide):
-        if not decide("clip"):
-            return "plain"
-        return ("plain" if decide("amp") else "scaled") if decide("late") else "early"
-
-    program = Program(ask)
-    assert happened(program) == ["plain", "early", "scaled"]
-    every = [tuple(sorted(program.decided(forced).items())) for forced in program.forced]
-    assert len(every) == len(set(every))
+def test_only_what_is_tried_together_is_played_beside_the_run_that_it_is_told_from():
+    program = Program(lambda decide: [decide(key) for key in "abcdefg"] and decide("clip"))
+    assert happened(program) == [True, False]
+    played = list(zip(program.forced, program.beside, strict=True))
+    several = [[key for key, value in forced.items() if not value] for forced, beside in played if beside is not None]
+    assert several
+    assert all(len(keys) > 1 for keys in several)
+    assert {"clip": False} in [
+        {key: value for key, value in one.items() if not value} for one, by in played if by is None
+    ]
 
 
 def test_as_long_as_nothing_steps_the_latest_decisions_are_tried_first():
