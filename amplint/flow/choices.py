@@ -64,6 +64,9 @@ class Decided(Protocol):
 
 R = TypeVar("R", bound=Decided)
 
+Answer = tuple[str, bool, bool]
+"""A decision, how it was taken, and how it is where nobody says."""
+
 
 def all_runs(
     play: Callable[[dict[str, bool], R | None], R],
@@ -89,6 +92,7 @@ class _Search(Generic[R]):
     `doubted`: idle ones. `telling`: those that have changed something. `asked`: decisions that came up in runs in which
     nothing else happened. `trains`: those without which a run was over before any training; what was tried in such runs
     is tried again where one trains. `rest`: the half of decisions that changes something if the other half does not.
+    `every`: what was played, with what it asked: a run that would be answered the same is not played again.
     """
 
     play: Callable[[dict[str, bool], R | None], R]
@@ -103,6 +107,7 @@ class _Search(Generic[R]):
     trains: dict[str, bool] = field(default_factory=dict)
     stride: int = 1
     rest: list[str] = field(default_factory=list)
+    every: list[tuple[R, list[Answer]]] = field(default_factory=list)
     played: int = 0
     cost: int = 0
 
@@ -122,8 +127,15 @@ class _Search(Generic[R]):
         return True
 
     def _played(self, forced: dict[str, bool], beside: R | None = None) -> R:
+        self.played += 1
+        known = next((run for run, asked in self.every if _leads_to(forced, asked)), None)
+        if known is not None:
+            return known
         run = self.play(forced, beside)
-        self.played, self.cost = self.played + 1, self.cost + run.cost
+        self.cost += run.cost
+        if beside is None or run.happened == beside.happened:  # else it may have ended before its time
+            turned = run.turned
+            self.every.append((run, [(key, value, value is not (key in turned)) for key, value in run.choices.items()]))
         return run
 
     def _keep(self, run: R, known: Set[str]) -> None:
@@ -201,6 +213,11 @@ class _Search(Generic[R]):
         half = len(keys) // 2
         self.rest = keys[half:]
         self.now += [(run, self.rest), (run, keys[:half])]
+
+
+def _leads_to(forced: dict[str, bool], asked: list[Answer]) -> bool:
+    """Whether all that a run asked would be answered as it was."""
+    return all(forced.get(key, default) is value for key, value, default in asked)
 
 
 def _otherwise(choices: dict[str, bool], keys: list[str]) -> dict[str, bool]:

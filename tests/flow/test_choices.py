@@ -226,6 +226,17 @@ def test_all_that_lets_a_run_train_stays_so_while_its_other_decisions_are_tried(
     assert len(program.forced) < 32
 
 
+def test_a_run_in_which_all_would_be_decided_as_in_an_earlier_one_is_not_played_again():
+    def ask(decide):
+        return None if not decide("train") or decide("frozen") else "step"
+
+    program = Program(ask)
+    assert set(happened(program)) == {None, "step"}
+    asked = [tuple(one.get(key, True) for key in ("train", "frozen")) for one in program.forced]
+    played = [("train off",) if not train else (train, frozen) for train, frozen in asked]
+    assert len(played) == len(set(played)) == 3
+
+
 def test_only_what_is_tried_together_is_played_beside_the_run_that_it_is_told_from():
     program = Program(lambda decide: [decide(key) for key in "abcdefg"] and decide("clip"))
     assert happened(program) == [True, False]
