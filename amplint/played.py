@@ -145,8 +145,8 @@ class Played:
         idle = Counter[str]()
         costs: list[int] = []
 
-        def one(forced: dict[str, bool]) -> Run:
-            run = play(self.program, self.entries[at], model, forced)
+        def one(forced: dict[str, bool], beside: Run | None = None) -> Run:
+            run = play(self.program, self.entries[at], model, forced, () if beside is None else beside.events)
             costs.append(run.cost)
             return run
 

@@ -94,7 +94,7 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
     result = loss.times(1 / Fraction(factor), "")
     text = spelled(node.right)
     amid = any(gate.length in (text, text_of(other)) for gate in run.gates)  # where it may be the share of a term
-    divisor = window.name if window is not None else text if text in run.model.moduli else None
+    divisor = window.name if window is not None else text if run.model.is_modulus(text) else None
     if divisor is not None and not (amid and (window is None or window.name.isdecimal())):
         return with_changes(result, divisor=divisor, over=None)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH(text)
@@ -117,7 +117,7 @@ def divided_by(run: Run, loss: Loss) -> dict[str, str]:
     """What a loss was divided by, for the event of its backward; `guessed`: that is a window's length by nothing but a
     gate that asks for the same number."""
     known = loss.divisor in run.model.windows or names_window(loss.divisor or "") or (loss.divisor or "").isdecimal()
-    guessed = {"guessed": "yes"} if loss.divisor in run.model.moduli and not known else {}
+    guessed = {"guessed": "yes"} if loss.divisor and not known and run.model.is_modulus(loss.divisor) else {}
     return {name: text for name in ("divisor", "over") if (text := getattr(loss, name))} | guessed
 
 

@@ -38,6 +38,10 @@ class Decided(Protocol):
         """What was decided, in the order in which it was first asked."""
 
     @property
+    def turned(self) -> Set[str]:
+        """The decisions that were taken otherwise than where nobody says how."""
+
+    @property
     def telling(self) -> Set[str]:
         """The decisions of which it is likely, by this run alone, that they change something."""
 
@@ -60,13 +64,20 @@ class Decided(Protocol):
 
 R = TypeVar("R", bound=Decided)
 
+Answer = tuple[str, bool, bool]
+"""A decision, how it was taken, and how it is where nobody says."""
+
 
 def all_runs(
-    play: Callable[[dict[str, bool]], R], limit: int = MAX_RUNS, idle: Counter[str] | None = None, patience: int = 1
+    play: Callable[[dict[str, bool], R | None], R],
+    limit: int = MAX_RUNS,
+    idle: Counter[str] | None = None,
+    patience: int = 1,
 ) -> tuple[list[R], bool]:
     """One run per assignment, and whether that was all of them. `idle` is known from before, and learns.
 
-    `patience`: how many times as much as usual may be tried.
+    `play`: it is told the choices and perhaps a run beside which this one is: it may end as soon as something else has
+    happened than in that one. `patience`: how many times as much as usual may be tried.
     """
     search = _Search(play, Counter() if idle is None else idle)
     complete = search.finish(limit * patience, MAX_COST * patience)
@@ -81,9 +92,10 @@ class _Search(Generic[R]):
     `doubted`: idle ones. `telling`: those that have changed something. `asked`: decisions that came up in runs in which
     nothing else happened. `trains`: those without which a run was over before any training; what was tried in such runs
     is tried again where one trains. `rest`: the half of decisions that changes something if the other half does not.
+    `every`: what was played, with what it asked: a run that would be answered the same is not played again.
     """
 
-    play: Callable[[dict[str, bool]], R]
+    play: Callable[[dict[str, bool], R | None], R]
     idle: Counter[str]
     runs: list[R] = field(default_factory=list)
     seen: set[Hashable] = field(default_factory=set)
@@ -95,12 +107,13 @@ class _Search(Generic[R]):
     trains: dict[str, bool] = field(default_factory=dict)
     stride: int = 1
     rest: list[str] = field(default_factory=list)
+    every: list[tuple[R, list[Answer]]] = field(default_factory=list)
     played: int = 0
     cost: int = 0
 
     def finish(self, limit: int, most: int) -> bool:
         """Whether everything has been tried, within the limits."""
-        self._keep(self._played({}), {})
+        self._keep(self._played({}), frozenset())
         while self.now or self.waiting or self.doubted:
             if self.played >= limit or self.cost >= most:
                 return False
@@ -113,17 +126,25 @@ class _Search(Generic[R]):
                 self._add(run, [key for key in keys if self.idle[key] < ENOUGH])
         return True
 
-    def _played(self, forced: dict[str, bool]) -> R:
-        run = self.play(forced)
-        self.played, self.cost = self.played + 1, self.cost + run.cost
+    def _played(self, forced: dict[str, bool], beside: R | None = None) -> R:
+        self.played += 1
+        known = next((run for run, asked in self.every if _leads_to(forced, asked)), None)
+        if known is not None:
+            return known
+        run = self.play(forced, beside)
+        self.cost += run.cost
+        if beside is None or run.happened == beside.happened:  # else it may have ended before its time
+            turned = run.turned
+            self.every.append((run, [(key, value, value is not (key in turned)) for key, value in run.choices.items()]))
         return run
 
-    def _keep(self, run: R, forced: dict[str, bool]) -> None:
-        """Keeps a run if nobody has seen what happened in it: then its own decisions have to be tried too."""
+    def _keep(self, run: R, known: Set[str]) -> None:
+        """Keeps a run if nobody has seen what happened in it: then its own decisions have to be tried too, but those of
+        which it is known what they do."""
         if run.happened not in self.seen:
             self.seen.add(run.happened)
             self.runs.append(run)
-            self.waiting.append((run, [key for key in run.choices if key not in forced]))
+            self.waiting.append((run, [key for key in run.choices if key not in known]))
 
     def _add(self, run: R, keys: list[str]) -> None:
         if keys:
@@ -163,7 +184,7 @@ class _Search(Generic[R]):
     def _try(self, run: R, keys: list[str]) -> None:
         """Takes decisions of a run the other way together; when something else happens, halves of them."""
         forced = {**self.trains, **_otherwise(run.choices, keys)}
-        found = self._played(forced)
+        found = self._played(forced, run if len(keys) > 1 else None)  # one of several shows no more than that
         if found.happened == run.happened:
             if not run.barren:
                 self.idle.update(found.choices.keys() & set(keys))
@@ -178,9 +199,12 @@ class _Search(Generic[R]):
             self.stride = self.stride if keys[0] in run.telling | self.telling else 1
             self.telling.add(keys[0])
             del self.idle[keys[0]]
-            begins = run.barren and not found.barren
-            self.trains |= {keys[0]: found.choices[keys[0]]} if begins else {}
-            self._keep(found, self.trains if begins else forced)
+            if run.barren and not found.barren:
+                known = {*self.trains, keys[0]}
+                self.trains |= {key: value for key, value in found.choices.items() if key in found.turned}
+                self._keep(found, known)
+            else:
+                self._keep(found, forced.keys())
         else:
             self._halve(run, keys)
 
@@ -189,6 +213,11 @@ class _Search(Generic[R]):
         half = len(keys) // 2
         self.rest = keys[half:]
         self.now += [(run, self.rest), (run, keys[:half])]
+
+
+def _leads_to(forced: dict[str, bool], asked: list[Answer]) -> bool:
+    """Whether all that a run asked would be answered as it was."""
+    return all(forced.get(key, default) is value for key, value, default in asked)
 
 
 def _otherwise(choices: dict[str, bool], keys: list[str]) -> dict[str, bool]:

@@ -171,7 +171,7 @@ def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainde
     run.model.learn_length(int(length))
     length = run.model.sized(length)
     if not isinstance(node.right, ir.Const):
-        run.model.moduli.add(spelled(node.right))
+        run.model.learn_modulus(spelled(node.right))
     if isinstance(left, Symbol):
         run.model.learn_counter(left.text)
     counter = known_numbers.number(run, left)

@@ -6,19 +6,19 @@ epoch has batches when it is one micro-step, twice when it holds the loop over t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from amplint.dialects.vocabulary import within
 from amplint.domains import scheduler_units
 from amplint.flow import program as ir
-from amplint.machine import attributes, calls, derived_classes, objects
+from amplint.machine import attributes, calls, comparison, derived_classes, objects
 from amplint.machine.assembly import MACHINE
 from amplint.machine.late_setters import set_up
 from amplint.machine.loops import EPOCHS
 from amplint.machine.statements import execute
-from amplint.protocol.events import BESIDE_OTHERS, STEPS, Kind
+from amplint.protocol.events import BESIDE_OTHERS, STEPS, Event, Kind
 from amplint.protocol.values import with_changes
 from amplint.state import class_members
 from amplint.state.model import WINDOW, Model
@@ -99,12 +99,13 @@ def _all_loops(body: tuple[ir.Stmt, ...]) -> Iterator[ir.For | ir.While]:
             stack += [*getattr(node, "body", ()), *getattr(node, "orelse", ()), *getattr(node, "final", ())]
 
 
-def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool]) -> Run:
-    """One run of a program from an entry, with some conditions decided beforehand. May raise Again."""
+def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool], beside: Sequence[Event] = ()) -> Run:
+    """One run of a program from an entry, with some conditions decided beforehand; `beside`: it ends with the
+    micro-step in which something else has happened than there. May raise Again."""
     run = Run(program, model, MACHINE, forced)
     scope = Scope({"__name__": "__main__" if entry.function is None else "module"})
     try:
-        _play(run, scope, entry)
+        _play(run, scope, entry, beside)
     except Cut:
         return run
     detail = _stands_still(run, entry) or _unseen(run)
@@ -136,7 +137,8 @@ def _unseen(run: Run) -> dict[str, str]:
     return {BESIDE_OTHERS: "yes"} if run.program.takers else {}
 
 
-def _play(run: Run, scope: Scope, entry: Entry) -> None:
+def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None:
+    run.beside = beside if entry.function is None else ()
     execute(run, scope, run.program.body)
     if entry.function is None:
         return
@@ -144,6 +146,7 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
     func = _callable(run, scope, entry)
     made = [event for event in run.events[before:] if event.kind in _CREATED]
     run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
+    run.beside = beside
     run.whole = _is_the_whole_step(run, func, entry)
     run.called = _is_called(entry.function, entry.klass, run.program)
     own = frozenset(param.name for param in entry.function.params)
@@ -164,6 +167,7 @@ def _play(run: Run, scope: Scope, entry: Entry) -> None:
         calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
+        comparison.compare(run)
         run.gates.clear()
         if run.endless:  # nobody calls it again
             return

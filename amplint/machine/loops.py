@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from amplint.domains import scheduler_units
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.machine import endless, questions
+from amplint.machine import comparison, endless, questions
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.state import known_numbers, truths
 from amplint.state.counts import Length
@@ -225,6 +225,8 @@ def _iterate(
             if stream is not None and node.shape.backward:
                 scheduler_units.turn(run, stream, before)
             run.tick += batches
+            if batches:
+                comparison.compare(run)
             if signal not in (None, "continue"):
                 run.left = run.left or batches
                 return signal

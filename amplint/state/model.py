@@ -26,7 +26,8 @@ class Model:
 
     `literals`: the lengths of windows that are too long to be played as they are. Each is played as a symbol would be,
     and keeps its spelling.
-    `moduli`: how numbers are written that gates take a counter modulo, whatever they are called.
+    `moduli`: how numbers are written that gates take a counter modulo, whatever they are called; `divisors`: those of
+    which it was asked whether they are such, when they were not yet.
     `tail`: how many batches are left over of an epoch after its last whole window; fewer than WINDOW.
     `ones`: windows, by their last names, that are played with a single micro-step; `shortened`: those that were.
     """
@@ -35,6 +36,7 @@ class Model:
     literals: set[int] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
     moduli: set[str] = field(default_factory=set)
+    divisors: set[str] = field(default_factory=set)
     longest: int = WINDOW
     tail: int = 1
     ones: frozenset[str] = frozenset()
@@ -44,8 +46,9 @@ class Model:
     def copied(self) -> Model:
         """The same sizes, to learn more without this one."""
         windows, literals, counters = set(self.windows), set(self.literals), set(self.counters)
-        moduli, shortened = set(self.moduli), set(self.shortened)
-        return replace(self, windows=windows, literals=literals, counters=counters, moduli=moduli, shortened=shortened)
+        moduli, divisors, shortened = set(self.moduli), set(self.divisors), set(self.shortened)
+        numbers = replace(self, windows=windows, literals=literals, counters=counters)
+        return replace(numbers, moduli=moduli, divisors=divisors, shortened=shortened)
 
     @property
     def batches(self) -> int:
@@ -57,6 +60,18 @@ class Model:
         if text not in self.windows:
             self.windows.add(text)
             raise Again
+
+    def learn_modulus(self, text: str) -> None:
+        """Takes what a gate takes a counter modulo for a window. Raises Again where it was taken for none before."""
+        if text not in self.moduli:
+            self.moduli.add(text)
+            if text in self.divisors:
+                raise Again
+
+    def is_modulus(self, text: str) -> bool:
+        """Whether a gate takes a counter modulo a number that is written so."""
+        self.divisors.add(text)
+        return text in self.moduli
 
     def learn_counter(self, text: str) -> None:
         """Takes a symbol for a counter of micro-steps that starts at 0. Raises Again when that is new."""

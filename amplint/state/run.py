@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,6 +16,7 @@ from amplint.protocol.values import with_changes
 from amplint.state import event_parts
 from amplint.state.blocks import Block, Yielded
 from amplint.state.contexts import Ranks, Region
+from amplint.state.decisions import Decision
 from amplint.state.horizons import Horizons
 from amplint.state.model import Model
 from amplint.state.scopes import Module, Scope
@@ -53,15 +54,6 @@ class Cut(Exception):
 
 class NothingLeft(Exception):
     """An iterator of known length has handed out all that it has."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A condition over symbols, and how it was decided for this run."""
-
-    key: str
-    value: bool
-    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ class Run:
     contexts that are open, are not seen, and may take part in it. `idle`: the places of calls that did nothing.
     `asked`: how often, since the last loss went back, something was decided that is not known before. `shut`: gates
     that have not opened, as they stood at first, and how often. `telling`: decisions that most likely matter: something
-    happened in the branch that was taken, or the other one leaves.
+    happened in the branch that was taken, or the other one leaves. `beside`: the events of a run to be told from.
     """
 
     program: ir.Program
@@ -199,11 +191,17 @@ class Run:
     idle: set[Site] = field(default_factory=set)
     shut: dict[ir.Span, tuple[Gated, int]] = field(default_factory=dict)
     telling: set[str] = field(default_factory=set)
+    beside: Sequence[Event] = ()
 
     @property
     def choices(self) -> dict[str, bool]:
         """What was decided, in the order in which it was first asked."""
         return {decision.key: decision.value for decision in self.decisions.values()}
+
+    @property
+    def turned(self) -> frozenset[str]:
+        """The decisions that were taken otherwise than by default."""
+        return frozenset(decision.key for decision in self.decisions.values() if decision.turned)
 
     @property
     def barren(self) -> bool:
@@ -331,7 +329,8 @@ class Run:
     def decide(self, key: str, origin: Origin, default: bool = True) -> bool:
         """The value of a condition for this run; the same each time it is asked."""
         if key not in self.decisions:
-            self.decisions[key] = Decision(key, self.forced.get(key, default), origin)
+            value = self.forced.get(key, default)
+            self.decisions[key] = Decision(key, value, origin, value is not default)
         self.asked += origin is not Origin.RUN
         return self.decisions[key].value
 

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from amplint.flow.spelling import OFF, ON
 from amplint.state import known_numbers
+from amplint.state.decisions import Decision
 from amplint.state.operations import COMPARISONS
-from amplint.state.run import Decision, Run
+from amplint.state.run import Run
 from amplint.state.values import (
     NUMBER,
     Condition,

@@ -17,6 +17,10 @@ class Played:
     telling: frozenset[str] = frozenset()
 
     @property
+    def turned(self):
+        return {key for key, value in self.choices.items() if not value}
+
+    @property
     def barren(self):
         return self.happened is None
 
@@ -29,10 +33,11 @@ class Program:
     """Asks for conditions as `ask` says, and tells what happened; every run that is made is kept."""
 
     def __init__(self, ask, cost=1, telling=()):
-        self.ask, self.cost, self.telling, self.forced = ask, cost, frozenset(telling), []
+        self.ask, self.cost, self.telling, self.forced, self.beside = ask, cost, frozenset(telling), [], []
 
-    def __call__(self, forced):
+    def __call__(self, forced, beside=None):
         self.forced.append(forced)
+        self.beside.append(beside)
         choices = {}
 
         def decide(key):
@@ -207,6 +212,41 @@ def test_a_decision_is_not_idle_because_a_run_ended_before_anything_happened():
     for _ in range(3):  # as when the model is learned: what is idle is remembered
         all_runs(Program(ask), limit=9, idle=idle)
     assert "wrong" in happened(Program(ask), idle=idle)
+
+
+def test_all_that_lets_a_run_train_stays_so_while_its_other_decisions_are_tried():
+    def ask(decide):
+        before = [decide(key) for key in "abcdefgh"]
+        if decide("frozen") or decide("early"):
+            return None
+        return "wrong" if not before[3] else "right"
+
+    program = Program(ask)
+    assert set(happened(program)) == {None, "right", "wrong"}
+    assert len(program.forced) < 32
+
+
+def test_a_run_in_which_all_would_be_decided_as_in_an_earlier_one_is_not_played_again():
+    def ask(decide):
+        return None if not decide("train") or decide("frozen") else "step"
+
+    program = Program(ask)
+    assert set(happened(program)) == {None, "step"}
+    asked = [tuple(one.get(key, True) for key in ("train", "frozen")) for one in program.forced]
+    played = [("train off",) if not train else (train, frozen) for train, frozen in asked]
+    assert len(played) == len(set(played)) == 3
+
+
+def test_only_what_is_tried_together_is_played_beside_the_run_that_it_is_told_from():
+    program = Program(lambda decide: [decide(key) for key in "abcdefg"] and decide("clip"))
+    assert happened(program) == [True, False]
+    played = list(zip(program.forced, program.beside, strict=True))
+    several = [[key for key, value in forced.items() if not value] for forced, beside in played if beside is not None]
+    assert several
+    assert all(len(keys) > 1 for keys in several)
+    assert {"clip": False} in [
+        {key: value for key, value in one.items() if not value} for one, by in played if by is None
+    ]
 
 
 def test_as_long_as_nothing_steps_the_latest_decisions_are_tried_first():

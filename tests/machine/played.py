@@ -28,7 +28,7 @@ def runs_of(text: str, head: str = HEAD, entry: int = 0) -> list[Run]:
     model = Model()
     while True:
         try:
-            return all_runs(lambda forced: play(program, start, model, forced))[0]
+            return all_runs(lambda forced, beside: play(program, start, model, forced))[0]
         except Again:
             continue
 
