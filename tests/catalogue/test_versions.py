@@ -5,7 +5,7 @@ import pytest
 from amplint.analysis import findings_of
 from amplint.catalogue import RULES
 from amplint.catalogue.remedy import Safety
-from amplint.catalogue.versions import allows, assures, declared, listed, reaches
+from amplint.catalogue.versions import allows, assures, declared, is_bounds, listed, reaches
 from amplint.settings import Overrides, load
 
 OLD = "import torch\nscaler = torch.cuda.amp.GradScaler()\n"
@@ -232,3 +232,10 @@ def test_a_poetry_project_says_it_too(tmp_path):
     text = "[tool.poetry.dependencies]\ntorchaudio = '^2.1'\ntorchvision = '^0.16.0'\n"
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
     assert load(Overrides()).versions_of(str(tmp_path / "train.py"))["torch"] == "==2.1,>=2.1"
+
+
+@pytest.mark.parametrize(
+    ("text", "are"), [("", True), (">=2.4,<3", True), ("^2.6, <3", True), ("abc", False), ("2.4x!", False)]
+)
+def test_bounds_are_told_from_other_texts(text, are):
+    assert is_bounds(text) is are

@@ -252,3 +252,18 @@ def test_only_what_is_tried_together_is_played_beside_the_run_that_it_is_told_fr
 def test_as_long_as_nothing_steps_the_latest_decisions_are_tried_first():
     program = Program(lambda decide: [decide(key) for key in "abcd"] and ("no step" if decide("exploded") else "step"))
     assert happened(program, limit=2) == ["no step", "step"]
+
+
+def test_what_is_not_asked_any_more_beside_another_decision_is_tried_by_itself():
+    def ask(decide):
+        decide("first")
+        both = decide("amp") and decide("clip")
+        return "same" if both or not decide("never") else "other"
+
+    assert set(happened(Program(ask))) == {"same", "other"}
+
+    def together(decide):
+        decide("first")
+        return "clipped" if decide("amp") and not decide("clip") else "same"
+
+    assert set(happened(Program(together))) == {"same", "clipped"}
