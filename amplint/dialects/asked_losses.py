@@ -22,6 +22,10 @@ class Asked:
 ASKED: Mapping[str, Asked] = {"transformer_lens": Asked("return_type", "loss", frozenset({"loss_per_token"}))}
 """By the package whose models are asked."""
 
+FIRST: Mapping[str, str] = {"transformers": "labels"}
+"""By the package whose models return their loss before anything else, the argument that asks for it (transformers 4.57:
+`ModelOutput.to_tuple` and each model's plain tuple begin with it, where there are labels)."""
+
 
 COUNTS = "num_items_in_batch"
 """The argument by which a model of transformers sums its losses up and divides them (4.57, `loss/loss_utils.py`)."""
@@ -33,3 +37,13 @@ def asks_for_mean(packages: Container[str], keywords: Mapping[str, object]) -> b
         package in packages and keywords.get(asked.argument) == asked.value and asked.unless.isdisjoint(keywords)
         for package, asked in ASKED.items()
     )
+
+
+def returns_loss_first(packages: Container[str], keywords: Container[str]) -> bool:
+    """Whether what a call of a model returns, in a program that imports some packages, begins with its loss."""
+    return any(package in packages and argument in keywords for package, argument in FIRST.items())
+
+
+def may_return_loss_first(packages: Container[str]) -> bool:
+    """Whether it may, where nobody knows all arguments of the call."""
+    return any(package in packages for package in FIRST)

@@ -15,12 +15,24 @@ METHODS = OF_ANY | ELEMENTWISE
 
 ELEMENTS = frozenset({"elements"})
 """Of what a criterion returns that does not reduce: the losses of the elements, however they are arranged."""
+LOSS_FIRST = frozenset({"loss first"})
+"""Of what a model returns that begins with its loss."""
+LOSS_PERHAPS_FIRST = frozenset({"loss perhaps first"})
+"""Of what may begin with it."""
+BEGINS_WITH_LOSS = LOSS_FIRST | LOSS_PERHAPS_FIRST
+PERHAPS_LOSS = frozenset({"perhaps a loss"})
+"""Of the first of that: if it is back-propagated, it is the loss."""
 NUMBER_TAG = frozenset({"number"})
 """Of a value that came out of a loss and has no graph."""
 _FACTORS = frozenset({"divided", "multiplied", "parts"})
 """Of what each element was multiplied or divided by: then what they are reduced to is no plain mean or sum of them."""
 OF_ELEMENTS = ELEMENTS | _FACTORS | OF_SCALE
 """What stays true of a tensor when it is reduced, or its elements are put in another order."""
+
+
+def of_element(owner: Symbol, first: bool) -> frozenset[str]:
+    """What is said of an element of something that is not known."""
+    return PERHAPS_LOSS if first and owner.tags & LOSS_PERHAPS_FIRST else frozenset()
 
 
 def call(run: Run, symbol: Symbol, method: str, args: list[Value], keywords: dict[str, Value]) -> Value:

@@ -110,8 +110,14 @@ def part_of_output(run: Run, output: Symbol, name: Value) -> Value:
     found = places.held(run, output, name)
     if found is not None or not output.forward:
         return found
+    first = name == 0 and bool(output.tags & tensors.LOSS_FIRST)
+    return own_loss(run, output) if name == "loss" or first else None
+
+
+def own_loss(run: Run, output: Symbol) -> Loss:
+    """The loss that a model returned, a mean over the batch."""
     trail = Trail(born=run.born, forward=output.ran, reach=output.reach)
-    return Loss(Fraction(1), trail=trail, ignores=OF_LABELS) if name == "loss" else None
+    return Loss(Fraction(1), trail=trail, ignores=OF_LABELS)
 
 
 def _of_symbol(run: Run, owner: Symbol, name: str) -> Value:

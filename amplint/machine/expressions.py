@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from amplint.dialects.schedules import BY_HAND
-from amplint.domains import scheduler_units
+from amplint.domains import scheduler_units, tensors
 from amplint.flow import program as ir
 from amplint.machine import (
     arithmetic,
@@ -110,6 +110,8 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
     if isinstance(owner, Loss):
         return owner
     if isinstance(owner, Symbol):
+        if isinstance(index, slice) and index.start in (None, 0) and owner.tags & tensors.BEGINS_WITH_LOSS:
+            return owner
         returned = attributes.part_of_output(run, owner, index)
         returned = returned if returned is not None else places.of_any_key(run, owner)
         if returned is not None:
@@ -124,7 +126,8 @@ def element(owner: Value, index: str) -> Symbol:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
         text = f"{owner.text}[{index}]"
-        return with_changes(owner, text=text, offset=0, tags=frozenset(), wrapper=Wrapper.NONE, present=False)
+        tags = tensors.of_element(owner, index == "0")
+        return with_changes(owner, text=text, offset=0, tags=tags, wrapper=Wrapper.NONE, present=False)
     settled = isinstance(owner, Public) and owner.name in ("os.environ", "sys.argv")  # given from outside, once
     return Symbol(f"{text_of(owner)}[{index}]", Origin.RUN if settled else Origin.DATA)
 

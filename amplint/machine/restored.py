@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
+from amplint.domains import tensors
 from amplint.flow import program as ir
+from amplint.machine import attributes
 from amplint.machine.expressions import element, evaluate
 from amplint.protocol.values import with_changes
 from amplint.state.run import Run
@@ -26,7 +28,7 @@ def returned(run: Run, scope: Scope, node: ir.Assign, value: Value) -> Value:
     handed = {_spelled(one) for one in (*call.args, *(given for _, given in call.keywords))} - {""}
     if not isinstance(target, ir.Display):
         return _come_back(run, scope, target, value) if _spelled(target) in handed else value
-    parts = [(item, part(value, index, item)) for index, item in enumerate(target.items)]
+    parts = [(item, part(run, value, index, item)) for index, item in enumerate(target.items)]
     return tuple(_come_back(run, scope, item, one) if _spelled(item) in handed else one for item, one in parts)
 
 
@@ -36,13 +38,21 @@ def _come_back(run: Run, scope: Scope, target: ir.Expr, unknown: Value) -> Value
     return unknown if found is None or isinstance(found, (str, *NUMBER)) else found
 
 
-def part(value: Value, index: int, target: ir.Expr) -> Value:
+def part(run: Run, value: Value, index: int, target: ir.Expr) -> Value:
     """One of several values that a call returned; of a governed call they carry the name that they are given."""
     if isinstance(value, Loss):
         return value if index == 0 else Symbol("output", Origin.DATA)
     if isinstance(value, Symbol) and isinstance(target, (ir.Name, ir.Attr)):
-        return with_changes(value, text=target.name, offset=0)
+        if index == 0 and value.tags & tensors.LOSS_FIRST:
+            return attributes.own_loss(run, value)
+        return with_changes(value, text=target.name, offset=0, tags=_tags(value, index))
     return element(value, str(index))
+
+
+def _tags(value: Symbol, index: int) -> frozenset[str]:
+    """What is said of a part: what is said of the whole, but for that it begins with a loss."""
+    kept = value.tags - tensors.BEGINS_WITH_LOSS
+    return kept | tensors.of_element(value, index == 0)
 
 
 def _last(func: ir.Expr) -> str:

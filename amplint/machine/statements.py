@@ -110,6 +110,8 @@ def _as_loss(run: Run, value: Value, name: str) -> Value:
     """What is bound to a name that is back-propagated is a loss, whatever function returned it."""
     if name not in run.program.losses or not isinstance(value, Symbol) or value.tags & _NO_LOSS:
         return value
+    if value.tags & tensors.PERHAPS_LOSS:
+        return attributes.own_loss(run, value)
     if value.forward or value.governed or value.origin is Origin.RUN or _is_handed_in(value):
         return value
     return Loss(None, raw=True, trail=Trail(reach=value.reach, perhaps=loss_scales.scaled(run, value)))

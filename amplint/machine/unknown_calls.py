@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.asked_losses import COUNTS, asks_for_mean
+from amplint.dialects.asked_losses import COUNTS, asks_for_mean, may_return_loss_first, returns_loss_first
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.dialect import Role
 from amplint.dialects.methods import CASTS
@@ -325,7 +325,16 @@ def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Valu
     text, governed = f"{model.text}(...)", model.governed
     divides = told_windows.was_told(run, model) or told_windows.speaks_of_window(run, [*args, *keywords.values()])
     known = COUNTS not in keywords and not divides
-    return Symbol(text, Origin.DATA, forward=known, governed=governed, ran=ran, half=half, reach=through)
+    first = _first(run, keywords)
+    return Symbol(text, Origin.DATA, 0, known, governed, first, ran=ran, half=half, reach=through)
+
+
+def _first(run: Run, keywords: dict[str, Value]) -> frozenset[str]:
+    """Whether what a model returns begins with its loss: it was asked for, or it may have been."""
+    if returns_loss_first(run.program.packages, keywords):
+        return tensors.LOSS_FIRST
+    unknown = isinstance(keywords, Incomplete) and may_return_loss_first(run.program.packages)
+    return tensors.LOSS_PERHAPS_FIRST if unknown else frozenset()
 
 
 def _constant(value: Value) -> bool:

@@ -14,13 +14,13 @@ def unpack(run: Run, scope: Scope, target: ir.Display, value: Value) -> None:
     """`a, *b = value`."""
     value = _gathered(target.items, truths.resolve(run, value))
     if isinstance(value, Parameters) and len(target.items) == 2:  # one of `named_parameters()`
-        value = (restored.part(value, 0, target.items[0]), value)
+        value = (restored.part(run, value, 0, target.items[0]), value)
     known = value if isinstance(value, (list, tuple)) and len(value) == len(target.items) else None
     for index, item in enumerate(target.items):
         if isinstance(item, ir.Text) and item.text[1:].isidentifier():
             scope.bind(item.text[1:], known[index] if known is not None else Symbol(item.text[1:], Origin.OPAQUE))
             continue
-        part = known[index] if known is not None else restored.part(value, index, item)
+        part = known[index] if known is not None else restored.part(run, value, index, item)
         run.assign(scope, item, part)
 
 
