@@ -60,6 +60,8 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
         made.said[HOLDS] = "yes"
     factors = _argument(args, keywords, "lr_lambda", 1) if short in OF_FUNCTIONS else None
     made.factors = tuple(factors) if isinstance(factors, (list, tuple)) else (factors,)
+    if any(isinstance(factor, Symbol) for factor in made.factors):
+        made.said["argument"] = "lr_lambda"  # what such a function counts is not known
     for argument, position in schedule.horizons.items():
         value = _argument(args, keywords, argument, position)
         if value is not None and "unit" not in made.said:
@@ -207,6 +209,29 @@ def leaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value
 def settle(run: Run) -> None:
     """Says what the horizons count of which the run has shown it."""
     schedule_meanings.settle(run)
+    told = _of_unsettled(run)
+    for totals, said in run.composed:
+        units = {total["unit"] for total in totals if "unit" in total}
+        if len(units) == 1 and all(total.get("unit") in units for total in totals):
+            said |= totals[0]
+            told += [said] if any(total is one for total in totals for one in told) else []
+        else:
+            said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
+    _of_prepared(run, told)
+    schedule_meanings.unsettle(run)
+    for warm, detail in run.horizons.warm:
+        prepared = any(detail is one for one in run.prepared)
+        if "exact" in warm and (not prepared or warm["unit"] == EPOCHS):
+            detail[WARM_UP] = warm["unit"]
+    for text, processes, detail in run.horizons.multiplied:
+        prepared = any(detail is one for one in run.prepared)
+        if _counted(run, text) == {UPDATES}:
+            detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
+            detail |= {ALONE: "yes"} if REPEATED in detail and not processes else {}
+
+
+def _of_unsettled(run: Run) -> list[dict[str, str]]:
+    """Says it of single horizons. Those that no number of processes takes a share of."""
     told: list[dict[str, str]] = []
     for text, detail in run.unsettled:
         unit = _shown(run, text)
@@ -218,13 +243,11 @@ def settle(run: Run) -> None:
             else:
                 detail["exact"] = "yes"
         told += [detail] if _is_end_in_epochs(text, detail) else []
-    for totals, said in run.composed:
-        units = {total["unit"] for total in totals if "unit" in total}
-        if len(units) == 1 and all(total.get("unit") in units for total in totals):
-            said |= totals[0]
-            told += [said] if any(total is one for total in totals for one in told) else []
-        else:
-            said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
+    return told
+
+
+def _of_prepared(run: Run, told: list[dict[str, str]]) -> None:
+    """Says it of schedules that a framework steps, once for each process."""
     for detail in run.prepared:
         if REPEATED in detail and (SHARED in detail or any(detail is one for one in told)):
             detail[AMISS] = PER_PROCESS
@@ -235,16 +258,6 @@ def settle(run: Run) -> None:
             continue
         elif detail.get("unit") != EPOCHS:
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
-    schedule_meanings.unsettle(run)
-    for warm, detail in run.horizons.warm:
-        prepared = any(detail is one for one in run.prepared)
-        if "exact" in warm and (not prepared or warm["unit"] == EPOCHS):
-            detail[WARM_UP] = warm["unit"]
-    for text, processes, detail in run.horizons.multiplied:
-        prepared = any(detail is one for one in run.prepared)
-        if _counted(run, text) == {UPDATES}:
-            detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
-            detail |= {ALONE: "yes"} if REPEATED in detail and not processes else {}
 
 
 def _is_end_in_epochs(text: str, detail: dict[str, str]) -> bool:

@@ -26,11 +26,14 @@ NOBODY_KNOWS = (
     'scheduler = get_scheduler("cosine", optimizer, 0, config.total)',
     "scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=20_000)",
     "scheduler = config.make_scheduler(optimizer)",
+    "scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, config.rates(config.total))",
+    "scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lr_lambda=[config.rates(config.total)])",
 )
 UPDATES = (
     'scheduler = get_scheduler("cosine", optimizer, 0, config.epochs * len(loader) // accum_steps)',
     "scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=len(loader) // accum_steps)",
     "scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=config.num_updates)",
+    "scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda update: 0.99**update)",
 )
 
 
