@@ -58,7 +58,16 @@ def put_by_name(node: object, names: Collection[str]) -> bool:
     return isinstance(node.args[1], ir.Const) and node.args[1].value in names
 
 
+def _is_true(value: ir.Expr) -> bool:
+    return isinstance(value, ir.Const) and value.value is True
+
+
 def switched_off(nodes: Iterable[object], flag: str) -> bool:
-    """Whether some code names the flag by which a loop is the user's: as a name, a property or for `setattr`."""
-    named = (ir.Name, ir.Attr, ir.Function)
-    return any((isinstance(node, named) and node.name == flag) or put_by_name(node, {flag}) for node in nodes)
+    """Whether some code names the flag by which a loop is the user's: as a name, a property or for `setattr`; but not
+    to say that it is not."""
+    named, every = (ir.Name, ir.Attr, ir.Function), list(nodes)
+    on = {id(node.target) for node in every if isinstance(node, ir.Assign) and _is_true(node.value)}
+    return any(
+        (isinstance(node, named) and node.name == flag and id(node) not in on) or put_by_name(node, {flag})
+        for node in every
+    )
