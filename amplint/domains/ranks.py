@@ -13,6 +13,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.methods import OF_MODEL
 from amplint.dialects.public import COLLECTIVES
+from amplint.dialects.syntax import NO_SHARDS, STRATEGY
 from amplint.dialects.vocabulary import names_tokens, within
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
@@ -61,8 +62,9 @@ def wrap(run: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> 
     model = args[0] if args else keywords.get("module", Symbol(f"{name}()"))
     wrapper = _WRAPPERS[name]
     if wrapper is Wrapper.SHARDED and (strategy := keywords.get("sharding_strategy")) is not None:
-        whole = isinstance(strategy, Public) and strategy.name.endswith("NO_SHARD")
-        wrapper = Wrapper.UNSHARDED if whole else wrapper if isinstance(strategy, Public) else Wrapper.NONE
+        said = STRATEGY.match(strategy.name) if isinstance(strategy, Public) else None
+        whole = said is not None and said["which"] == NO_SHARDS
+        wrapper = Wrapper.UNSHARDED if whole else wrapper if said is not None else Wrapper.NONE
     elif wrapper is Wrapper.SHARDED and isinstance(keywords, Incomplete):
         wrapper = Wrapper.NONE  # a strategy may be among the rest
     if wrapper is Wrapper.DDP:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from amplint.dialects.syntax import CLIPS_OF_NORM, SHARDED
+from amplint.dialects.syntax import CLIPS_OF_NORM, NO_SHARDS, SHARDED
 from amplint.flow import program as ir
 from amplint.lower.names import dotted, functions, last, reads, speaks_of_shards, walk
 from amplint.lower.project import neighbours_of
@@ -58,7 +58,7 @@ def is_known_clip(call: ir.Call, scope: Scope) -> bool:
 
 def names_no_shards(body: Body) -> bool:
     """Whether the strategy without shards is handed to a call, or set, in statements."""
-    return any(last(value) == "NO_SHARD" for statement in body for node in walk(statement) for value in _given(node))
+    return any(last(value) == NO_SHARDS for statement in body for node in walk(statement) for value in _given(node))
 
 
 def _given(node: object) -> Iterator[object]:

@@ -13,7 +13,16 @@ from amplint.dialects.schedules import DERIVED_FROM
 from amplint.dialects.vocabulary import within
 from amplint.source.asked import stamp
 from amplint.source.lines import LINE
-from amplint.source.makers import WRAPPERS, called, gives_loss, makes_a_model, makes_objects, speaks_of_loss
+from amplint.source.makers import (
+    WRAPPERS,
+    called,
+    gives_loss,
+    is_strategy,
+    makes_a_model,
+    makes_objects,
+    speaks_of_loss,
+    speaks_of_strategy,
+)
 from amplint.source.reading import Unreadable, decoded, read
 from amplint.source.scout import OPERATORS, TRAINING, blanks, deciding
 from amplint.source.trees import every_node, inside, tree_of
@@ -184,7 +193,7 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
         acts = bool(_ACTING.search(text) or speaks_of_loss(text)) or _makes_what_trains(found, unit)
-        acts = acts or _gives_precision(unit)
+        acts = acts or _gives_precision(unit) or speaks_of_strategy(text)
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
@@ -197,7 +206,12 @@ def _makes_what_trains(found: Outline, unit: ast.FunctionDef | ast.AsyncFunction
         return True
     units = [one for name in called(unit) for one in found.names.get(name, ())]
     made = any(isinstance(one, ast.ClassDef) and gives_loss(one) for one in units)
-    return made or any((handed_on(found, name) or name).rpartition(".")[2] in WRAPPERS for name in called(unit))
+    return made or _wraps(found, unit)
+
+
+def _wraps(found: Outline, unit: ast.stmt) -> bool:
+    """Whether a model is wrapped for several processes in a definition, by the names of its file."""
+    return any((handed_on(found, name) or name).rpartition(".")[2] in WRAPPERS for name in called(unit))
 
 
 def _takes_a_part(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -251,6 +265,8 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
         return True
     if _ACTING.search(text) or (speaks_of_loss(unit.name) and TRAINING.search(text)) or gives_loss(unit):
         return True
+    if _wraps(found, unit):
+        return True
     every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))
     return any(_ACTING.search(found.text(above)) for above in every)
 
@@ -269,12 +285,12 @@ def _of_torch(found: Outline, base: str) -> bool:
 
 
 def _is_literal(unit: Unit) -> bool:
-    """Whether a statement assigns a number, a string, a truth, a dtype or None."""
+    """Whether a statement assigns a number, a string, a truth, a dtype, a way to shard or None."""
     value = getattr(unit, "value", None) if isinstance(unit, (ast.Assign, ast.AnnAssign)) else None
     if isinstance(value, ast.UnaryOp):
         value = value.operand
     of_torch = isinstance(value, ast.Attribute) and bool(_PRECISION.fullmatch(ast.unparse(value)))
-    return isinstance(value, ast.Constant) or of_torch
+    return isinstance(value, ast.Constant) or of_torch or (value is not None and is_strategy(value))
 
 
 def reduced(found: Outline, wanted: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from amplint.dialects import DIALECTS
 from amplint.source.trees import every_node, inside
@@ -11,6 +12,9 @@ Unit = ast.FunctionDef | ast.AsyncFunctionDef
 
 WRAPPERS = frozenset(name.rpartition(".")[2] for dialect in DIALECTS for name in dialect.wrappers)
 """The last names of what wraps a model for several processes."""
+
+_STRATEGY = re.compile(r"\bShardingStrategy\b|\bsharding_strategy\b")
+_ONE = re.compile(r"(?:\w+\.)*ShardingStrategy\.\w+")
 
 _LOSS = ("loss", "criterion", "entropy", "objective")
 
@@ -37,6 +41,16 @@ def _imported(every: list[ast.AST]) -> set[str]:
 def called(unit: ast.AST) -> set[str]:
     """The last names of what a function calls."""
     return {last_name(part.func) for part in inside(unit) if isinstance(part, ast.Call)}
+
+
+def speaks_of_strategy(text: str) -> bool:
+    """Whether a text says how a wrapper is to shard a model, or hands that on."""
+    return _STRATEGY.search(text) is not None
+
+
+def is_strategy(node: ast.expr) -> bool:
+    """Whether an expression is one of the ways to shard a model."""
+    return isinstance(node, ast.Attribute) and _ONE.fullmatch(ast.unparse(node)) is not None
 
 
 def speaks_of_loss(text: str) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.source.glance import HELD, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.lines import LINE
-from amplint.source.makers import last_name, makers, makes_a_model, makes_objects
+from amplint.source.makers import last_name, makers, makes_a_model, makes_objects, speaks_of_strategy
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -150,13 +150,15 @@ def blanks(
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
     makes and wraps no model and makes no object that a step is asked of, calls none of the `seeds` and no function of
-    the file that leads to a backward or a step, computes no schedule and hands out no batches.
+    the file that leads to one that does or to a backward or a step, says nothing of how a model is sharded, computes no
+    schedule and hands out no batches.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
-    kept = rates_of(tree) | constructors(tree, lines) | makers(tree, "".join(lines))
+    made = makers(tree, "".join(lines))
+    kept = rates_of(tree) | constructors(tree, lines) | made
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
@@ -164,10 +166,11 @@ def blanks(
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
         silent = silent and id(node) not in kept and not (makes is not None and makes.search(text))
+        silent = silent and not speaks_of_strategy(text)
         silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
         if alone and silent and not (makes_a_model(node) or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
-        elif _ACTS.search(text):
+        elif id(node) in made or _ACTS.search(text):
             acting.add(node.name)
     called = {name: _calls(lines, places) for name, places in idle.items()} if acting else {}
     while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
