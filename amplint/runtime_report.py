@@ -58,7 +58,7 @@ def run_of(document: dict[str, Any]) -> Run:
         violations=tuple(document["violations"]),
         rows={name: frozenset(seen["rows"]) for name, seen in files.items()},
         digests={name: seen["sha256"] for name, seen in files.items()},
-        judged=frozenset(live & set(document.get("rules", live))),
+        judged=frozenset(live & {*document.get("rules", live), *document.get("rules_out_of_reach", ())}),
     )
 
 

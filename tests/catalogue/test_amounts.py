@@ -7,7 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from amplint.analysis import findings_of
-from amplint.catalogue.amounts import after_a_short_first, below_the_scale, erasure_words, runs_ahead
+from amplint.catalogue.amounts import (
+    after_a_backward,
+    after_a_short_first,
+    below_the_scale,
+    erasure_words,
+    runs_ahead,
+)
 from amplint.catalogue.through import crossed_by_hand
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import Event, Gate, Kind, Site
@@ -146,3 +152,8 @@ def test_a_message_says_where_gradients_are_zeroed():
 def test_a_process_shows_that_gradients_are_zeroed_now_and_then():
     words = erasure_words(SimpleNamespace(event=Event(Kind.ZERO_GRAD, HERE)))
     assert words == {"zeroed": "zeroed only once in several steps", "since": "the last erasure"}
+
+
+def test_a_run_that_has_back_propagated_nothing_only_measures():
+    assert after_a_backward(SimpleNamespace(last={Kind.BACKWARD: Event(Kind.BACKWARD, HERE)}))
+    assert not after_a_backward(SimpleNamespace(last={Kind.CLIP: Event(Kind.CLIP, HERE)}))

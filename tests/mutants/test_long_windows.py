@@ -23,7 +23,7 @@ _CASES = Path(__file__).parent.parent / "cases"
 OF_ANOTHER_LENGTH = {
     "tails:402": "the loop ends after as many batches as two windows of four have",
     "mean-of-token-means:1": "the list of batches is as long as one window of four",
-    "windows:1027": "the literal says how often gradients are erased, and the window is handed in",
+    "windows:1051": "the literal says how often gradients are erased, and the window is handed in",
 }
 """Programs in which another number says how long the epoch is, so that a longer window is another program."""
 

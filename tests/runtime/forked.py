@@ -33,16 +33,22 @@ class Done:
 
 
 def run_module(
-    module: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+    module: str,
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    paths: Sequence[Path] = (),
 ) -> Done:
-    """The outcome of `python -m MODULE ARGUMENTS...` in `folder`, with a few more environment variables.
+    """The outcome of `python -m MODULE ARGUMENTS...` in `folder`, with a few more environment variables, and places
+    where modules are looked for.
 
     Raises TimeoutError, with what was written so far, when the child does not end.
     """
     with tempfile.TemporaryDirectory() as space:
         out, err = Path(space, "out"), Path(space, "err")
+        found = [str(folder), *map(str, paths)]
         child = _context.Process(
-            target=_child, args=(module, list(arguments), str(folder), dict(environment or {}), str(out), str(err))
+            target=_child, args=(module, list(arguments), found, dict(environment or {}), str(out), str(err))
         )
         child.start()
         child.join(SECONDS)
@@ -57,16 +63,18 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-def _child(module: str, arguments: list[str], folder: str, environment: dict[str, str], out: str, err: str) -> None:
-    """Runs in the child. Ends with the status that the interpreter would have given."""
+def _child(
+    module: str, arguments: list[str], paths: list[str], environment: dict[str, str], out: str, err: str
+) -> None:
+    """Runs in the child, in the first of the paths. Ends with the status that the interpreter would have given."""
     for path, number in ((out, 1), (err, 2)):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - lives as long as the child
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    os.chdir(folder)
+    os.chdir(paths[0])
     os.environ.update(environment)
-    sys.path.insert(0, folder)
+    sys.path[:0] = paths
     sys.argv = [module, *arguments]
     import torch  # the server has it already
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.runtime.forked import run_module
+
 ENGINE = """
 import torch
 
@@ -119,9 +121,8 @@ def reported(tmp_path):
     def run(source: str, engine: str = ENGINE) -> dict:
         (package / "runtime" / "engine.py").write_text(engine)
         (tmp_path / "train.py").write_text(source)
-        paths = os.pathsep.join([str(package.parent), str(Path(__file__).parents[2])])
-        command = [sys.executable, "-W", "ignore", "-m", "runtime_guard", "--report", "report.json", "train.py"]
-        subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, check=True)
+        done = run_module("runtime_guard", ["--report", "report.json", "train.py"], tmp_path, paths=[package.parent])
+        assert done.status == 0, done.stderr
         return json.loads((tmp_path / "report.json").read_text())
 
     return run

@@ -9,12 +9,10 @@ and of `megatron/core/pipeline_parallel/schedules.py`, `distributed/distributed_
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+
+from tests.runtime.forked import run_module
 
 DEEPSPEED = """
 import torch
@@ -259,11 +257,11 @@ def reported(tmp_path):
     )
 
     def run(source: str) -> dict:
-        paths = os.pathsep.join([str(tmp_path / "site-packages"), str(Path(__file__).parents[2])])
-        for out, guarded in (("plain.pt", ()), ("guarded.pt", ("-m", "runtime_guard", "--report", "report.json"))):
+        for out, *command in (["plain.pt", "train"], ["guarded.pt", "runtime_guard", "--report", "report.json"]):
             (tmp_path / "train.py").write_text(source.replace("OUT", out))
-            command = [sys.executable, "-W", "ignore", *guarded, "train.py"]
-            subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, check=True)
+            module, *options = command
+            done = run_module(module, [*options, "train.py"], tmp_path, paths=[tmp_path / "site-packages"])
+            assert done.status == 0, done.stderr
         assert _values(tmp_path / "plain.pt") == _values(tmp_path / "guarded.pt")
         return json.loads((tmp_path / "report.json").read_text())
 
