@@ -85,7 +85,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
 
 def _of_class(klass: Class, found: Value) -> Value:
     """What is read from a class itself: a method of classes is bound to it."""
-    return Method(found, klass) if isinstance(found, Function) and "classmethod" in _marks(found) else found
+    return Method(found, klass) if isinstance(found, Function) and "classmethod" in marks(found.node) else found
 
 
 def _of_a_base(instance: Value, name: str) -> Value:
@@ -237,20 +237,20 @@ def _bound(run: Run, instance: Value, found: Value) -> Value:
     """What a class attribute is when it is read from an object: a method, a property's value, or itself."""
     if not isinstance(found, Function) or isinstance(found.node, ir.Lambda):
         return found
-    marks = _marks(found)
-    if "staticmethod" in marks:
+    said = marks(found.node)
+    if "staticmethod" in said:
         return found
-    if "classmethod" in marks and isinstance(instance, Instance):
+    if "classmethod" in said and isinstance(instance, Instance):
         return Method(found, instance.klass)
     method = Method(found, instance)
-    if marks & {"property", "cached_property"}:
+    if said & {"property", "cached_property"}:
         return run.invoke(method, [], {}, found.node.at)
     return method
 
 
-def _marks(found: Function) -> set[str]:
+def marks(node: ir.Function | ir.Lambda) -> set[str]:
     """The last names of a function's decorators."""
-    return {_last(decorator) for decorator in getattr(found.node, "decorators", ())}
+    return {_last(decorator) for decorator in node.decorators} if isinstance(node, ir.Function) else set()
 
 
 def _last(node: ir.Expr) -> str:

@@ -241,15 +241,8 @@ def _arguments(entry: Entry) -> list[Value]:
     """A symbol per parameter, defaults left aside: users change them."""
     assert entry.function is not None
     names = [param for param in entry.function.params if not param.star]
-    return [Symbol(param.name) for param in (names[1:] if entry.klass and not _static(entry.function) else names)]
-
-
-def _static(function: ir.Function) -> bool:
-    return _is_marked(function, "staticmethod")
-
-
-def _is_marked(function: ir.Function, mark: str) -> bool:
-    return any(getattr(decorator, "name", "") == mark for decorator in function.decorators)
+    bound = entry.klass is not None and "staticmethod" not in attributes.marks(entry.function)
+    return [Symbol(param.name) for param in names[bound:]]
 
 
 def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
@@ -272,6 +265,7 @@ def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
     if isinstance(instance, Instance):
         set_up(run, instance, entry.function.at)
     function = own if isinstance(own, Function) else Function(entry.function, scope, klass)
-    if _static(entry.function):
+    marks = attributes.marks(entry.function)
+    if "staticmethod" in marks:
         return function
-    return Method(function, klass if _is_marked(entry.function, "classmethod") else instance)
+    return Method(function, klass if "classmethod" in marks else instance)
