@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from amplint.dialects.syntax import AUTOCASTS, FUNCTIONS
 from amplint.flow import program as ir
-from amplint.lower.names import calls, last, walk
+from amplint.lower.names import calls, last, says, walk
 from amplint.lower.scopes import Scope
 
 _PRODUCTS = frozenset(
@@ -67,8 +67,7 @@ def _casts(context: ir.Expr, scope: Scope) -> bool:
 def _switches_off(node: object) -> bool:
     """Whether a region is made with `enabled=False`, for what cannot run in it."""
     given = dict(node.keywords) if isinstance(node, ir.Call) and "autocast" in last(node.func) else {}
-    said = given.get("enabled")
-    return isinstance(said, ir.Const) and said.value is False
+    return says(given.get("enabled"), False)
 
 
 def _covered(regions: list[ir.With], nodes: Iterable[object]) -> set[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from amplint.flow import program as ir
-from amplint.lower.names import last, walk
+from amplint.lower.names import last, says, walk
 
 
 def replaced(classes: Iterable[ir.Class], names: Collection[str]) -> bool:
@@ -58,15 +58,11 @@ def put_by_name(node: object, names: Collection[str]) -> bool:
     return isinstance(node.args[1], ir.Const) and node.args[1].value in names
 
 
-def _is_true(value: ir.Expr) -> bool:
-    return isinstance(value, ir.Const) and value.value is True
-
-
 def switched_off(nodes: Iterable[object], flag: str) -> bool:
     """Whether some code names the flag by which a loop is the user's: as a name, a property or for `setattr`; but not
     to say that it is not."""
     named, every = (ir.Name, ir.Attr, ir.Function), list(nodes)
-    on = {id(node.target) for node in every if isinstance(node, ir.Assign) and _is_true(node.value)}
+    on = {id(node.target) for node in every if isinstance(node, ir.Assign) and says(node.value, True)}
     return any(
         (isinstance(node, named) and node.name == flag and id(node) not in on) or put_by_name(node, {flag})
         for node in every

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.names import children, dotted, last, walk
+from amplint.lower.names import children, dotted, last, says, walk
 from amplint.lower.trainer_settings import Length, Settings
 from amplint.protocol.facts import CLIPPED_PAST
 
@@ -27,7 +27,7 @@ def clips(node: object) -> bool:
     if not isinstance(node, ir.Call) or last(node.func) not in _CLIPS:
         return False
     given = dict(node.keywords)
-    if any(isinstance(value, ir.Const) and value.value is False for value in given.values()):
+    if any(says(value, False) for value in given.values()):
         return False
     limits = (*node.args[1:2], *(given[name] for name in _LIMITS if name in given))
     return not any(map(_is_endless, limits))

@@ -12,7 +12,7 @@ from enum import IntEnum
 from amplint.dialects.public import computes
 from amplint.dialects.syntax import AUTOCASTS, AUTOCASTS_OF_ANY, AUTOCASTS_OF_CUDA, FLOAT16, LOWERED
 from amplint.flow import program as ir
-from amplint.lower.names import children, reads
+from amplint.lower.names import children, reads, says
 from amplint.lower.scopes import Scope, bound_in
 
 
@@ -91,7 +91,7 @@ class Halves:
         device = keywords.get("device_type", device)
         on_cuda = called in AUTOCASTS_OF_CUDA or (isinstance(device, ir.Const) and device.value == "cuda")
         surely = self._dtype(dtype) if dtype is not None else Half(2 * on_cuda)
-        if enabled is None or (isinstance(enabled, ir.Const) and enabled.value is True):
+        if enabled is None or says(enabled, True):
             return Half.UNKNOWN if context.starred else surely
         return Half.UNKNOWN if isinstance(enabled, ir.Const) else min(surely, Half.MAYBE)
 

@@ -16,7 +16,7 @@ from amplint.dialects.dialect import Loop
 from amplint.flow import program as ir
 from amplint.lower.handing import Handed
 from amplint.lower.kept import kept
-from amplint.lower.names import last, walk
+from amplint.lower.names import last, says, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import IDLE, IN_A_LOOP, Fact
@@ -57,7 +57,7 @@ class _Family:
     def trains(self) -> bool:
         """Whether its own method does all, for certain, and steps something."""
         values = [value for node in self.nodes for value in _put(node, self.loop.off)]
-        fixed = any(map(self._switches_off, self.line)) and all(map(_is_false, values))
+        fixed = any(map(self._switches_off, self.line)) and all(says(value, False) for value in values)
         acts = any(_method(klass, name) for klass in self.own for name in self.loop.micro_step)
         steps = any(isinstance(node, ir.Call) and last(node.func) == _STEPS for node in self.nodes)
         return fixed and acts and steps and not any(map(_is_open, self.own))
@@ -139,10 +139,6 @@ def _put(node: object, name: str) -> list[ir.Expr]:
     if isinstance(node.target, ir.Display) and isinstance(node.value, ir.Display):
         pairs = list(zip(node.target.items, node.value.items, strict=False))
     return [value for target, value in pairs if last(target) == name]
-
-
-def _is_false(value: ir.Expr) -> bool:
-    return isinstance(value, ir.Const) and value.value is False
 
 
 def _is_self(value: ir.Expr) -> bool:

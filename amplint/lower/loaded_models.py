@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from amplint.dialects import TRAINERS
 from amplint.dialects.syntax import ADAPTERS, ARGUMENTS, BFLOAT16, FLOAT16, LOADED_AS, LOADERS
 from amplint.flow import program as ir
-from amplint.lower.names import children, functions, walk
+from amplint.lower.names import children, functions, says, walk
 from amplint.lower.scopes import Scope
 from amplint.protocol.events import Site
 from amplint.protocol.facts import HALF_LOADED, Fact
@@ -63,7 +63,7 @@ class _Trainers:
     def _flag(self, asked: ir.Call) -> str:
         """The mixed precision that a trainer's arguments certainly ask for; empty for none, or for both."""
         library = (self.scope.qualified(asked.func) or "").partition(".")[0]
-        on = [name for name, value in asked.keywords if isinstance(value, ir.Const) and value.value is True]
+        on = [name for name, value in asked.keywords if says(value, True)]
         flags = [name for name in on if name in ("fp16", "bf16")]
         return flags[0] if library in ARGUMENTS and not asked.starred and len(flags) == 1 else ""
 

@@ -108,6 +108,11 @@ def _add_all(values: tuple[object, ...], found: list[object]) -> None:
             _add_all(value, found)
 
 
+def says(node: object, truth: bool) -> bool:
+    """Whether something is the literal True, or False."""
+    return isinstance(node, ir.Const) and node.value is truth
+
+
 def last(node: object) -> str:
     """The last part of a name: `b` of `a.b`, `a` of `a[0]`; empty for what has no name."""
     if isinstance(node, (ir.Name, ir.Attr)):

@@ -9,6 +9,7 @@ from enum import Enum
 
 from amplint.dialects.syntax import ARGUMENTS, SCALED_FLAG
 from amplint.flow import program as ir
+from amplint.lower.names import says
 from amplint.lower.repeated_divisions import WINDOWS
 from amplint.lower.scopes import Scope
 
@@ -36,7 +37,7 @@ def settings_of(nodes: Iterable[object], scope: Scope) -> Settings:
     calls = [node for node in nodes if isinstance(node, ir.Call)]
     made = [call for call in calls if _SETTINGS.match(scope.qualified(call.func) or "")]
     flags = [dict(call.keywords).get(SCALED_FLAG) for call in made]
-    scaled = bool(flags) and all(isinstance(flag, ir.Const) and flag.value is True for flag in flags)
+    scaled = bool(flags) and all(says(flag, True) for flag in flags)
     return Settings(_length(calls, made), scaled)
 
 
