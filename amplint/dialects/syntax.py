@@ -42,7 +42,8 @@ CLIPS_OF_NORM = frozenset(
     name for name, kind in EVENTS.items() if kind is Kind.CLIP and name.endswith(".clip_grad_norm_")
 )
 SHARDED = re.compile(r"torch\.distributed\.fsdp.*FullyShardedDataParallel$")
-STRATEGY = re.compile(r"torch\.distributed\.fsdp\..*ShardingStrategy\.(?P<which>\w+)$")
+STRATEGIES = "ShardingStrategy"
+STRATEGY = re.compile(rf"torch\.distributed\.fsdp\..*{STRATEGIES}\.(?P<which>\w+)$")
 NO_SHARDS = "NO_SHARD"
 """Scalers, clips and wrappers that are told apart from others of their kind; and how a wrapper is told what is to be
 sharded (`ShardingStrategy`, `torch/distributed/fsdp/api.py` of torch 2.13: all others leave a rank with shards)."""

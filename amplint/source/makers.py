@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from amplint.dialects import DIALECTS
+from amplint.dialects.syntax import STRATEGIES
 from amplint.source.trees import every_node, inside
 
 Unit = ast.FunctionDef | ast.AsyncFunctionDef
@@ -13,8 +13,7 @@ Unit = ast.FunctionDef | ast.AsyncFunctionDef
 WRAPPERS = frozenset(name.rpartition(".")[2] for dialect in DIALECTS for name in dialect.wrappers)
 """The last names of what wraps a model for several processes."""
 
-_STRATEGY = re.compile(r"\bShardingStrategy\b|\bsharding_strategy\b")
-_ONE = re.compile(r"(?:\w+\.)*ShardingStrategy\.\w+")
+_OF_STRATEGY = (STRATEGIES, "sharding_strategy")
 
 _LOSS = ("loss", "criterion", "entropy", "objective")
 
@@ -45,12 +44,12 @@ def called(unit: ast.AST) -> set[str]:
 
 def speaks_of_strategy(text: str) -> bool:
     """Whether a text says how a wrapper is to shard a model, or hands that on."""
-    return _STRATEGY.search(text) is not None
+    return any(word in text for word in _OF_STRATEGY)
 
 
 def is_strategy(node: ast.expr) -> bool:
     """Whether an expression is one of the ways to shard a model."""
-    return isinstance(node, ast.Attribute) and _ONE.fullmatch(ast.unparse(node)) is not None
+    return isinstance(node, ast.Attribute) and last_name(node.value) == STRATEGIES
 
 
 def speaks_of_loss(text: str) -> bool:
