@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+Counted = Callable[[Sequence[dict[str, Any]]], dict[str, str]]
 
 HERE = Path(__file__).parent
 DATA, PAGE = HERE / "first-sight.json", HERE / "first-sight.md"
@@ -71,38 +73,33 @@ def _share(rounds: Sequence[dict[str, Any]], what: str, which: str) -> str:
 def latest(rounds: Sequence[dict[str, Any]]) -> str:
     """What the last two rounds say together, in a sentence."""
     last = rounds[-2:]
-    told, _, _, false, precision = _errors(last)
+    told, true, defensible, false, precision = _errors(last)
     found, silent = _share(last, "written down", "found"), _share(last, "files without a mistake", "silent")
     names = " and ".join(one["round"] for one in last)
     return (
-        f"The last two rounds ({names}) together: {told} errors, {false} of them false, so a precision of {precision}; "
-        f"{found} mistakes of tier error found; {silent} files silent.\n"
+        f"The last two rounds ({names}) together: {told} errors, {true} of them true, {defensible} defensible and {false} "
+        f"false (precision {precision}); {found} mistakes of tier error found; {silent} files without one silent.\n"
     )
 
 
-def _families(title: str, rows: Sequence[dict[str, Any]], told: Any) -> str:
+def _families(title: str, rows: Sequence[dict[str, Any]], counted: Counted) -> str:
     """A table with a row for each family, of the rounds whose single findings are kept."""
     families: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         families.setdefault(row["family"], []).append(row)
     rounds = ", ".join(dict.fromkeys(row["round"] for row in rows))
-    head, cells = told(())[0], [[name, *told(found)[1]] for name, found in sorted(families.items())]
-    return f"## {title}\n\nOf {rounds}.\n\n" + _table(["family", *head], cells)
+    cells = [{"family": name, **counted(found)} for name, found in sorted(families.items())]
+    return f"## {title}\n\nOf {rounds}.\n\n" + _table(list(cells[0]), [list(one.values()) for one in cells])
 
 
-def _verdicts(rows: Iterable[dict[str, Any]]) -> tuple[list[str], list[str]]:
+def _verdicts(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
     counts = Counter(row["verdict"] for row in rows)
-    names = ["true", "defensible", "false"]
-    return names, [str(counts[name]) for name in names]
+    return {name: str(counts[name]) for name in ("true", "defensible", "false")}
 
 
-def _found(rows: Iterable[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    counts, found = Counter[str](), Counter[str]()
-    for row in rows:
-        counts[row["tier"]] += 1
-        found[row["tier"]] += row["found"]
-    tiers = ["error", "warning"]
-    return [f"{tier}s found" for tier in tiers], [f"{found[tier]} of {counts[tier]}" for tier in tiers]
+def _found(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    told = {tier: [row["found"] for row in rows if row["tier"] == tier] for tier in ("error", "warning")}
+    return {f"{tier}s found": f"{sum(found)} of {len(found)}" for tier, found in told.items()}
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

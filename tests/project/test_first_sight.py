@@ -18,7 +18,7 @@ def one(name, true, defensible, false, found=None, silent=None):
 def test_the_last_two_rounds_are_counted_together():
     rounds = [one("A", 0, 0, 9), one("B", 6, 1, 1, (1, 4), (5, 5)), one("C", 2, 0, 0, (3, 4))]
     text = page({"rounds": rounds, "verdicts": [], "mistakes": []})
-    assert "(B and C) together: 10 errors, 1 of them false, so a precision of 0.90; 4 of 8 mistakes" in text
+    assert "(B and C) together: 10 errors, 8 of them true, 1 defensible and 1 false (precision 0.90); 4 of 8" in text
     assert "| A | 2026-01-01 | 10 | 9 | 0 | 0 | 9 | 0.00 | - | - |" in text
     assert "by family" not in text
 
