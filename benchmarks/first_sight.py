@@ -77,8 +77,8 @@ def latest(rounds: Sequence[dict[str, Any]]) -> str:
     found, silent = _share(last, "written down", "found"), _share(last, "files without a mistake", "silent")
     names = " and ".join(one["round"] for one in last)
     return (
-        f"The last two rounds ({names}) together: {told} errors, {true} of them true, {defensible} defensible and {false} "
-        f"false (precision {precision}); {found} mistakes of tier error found; {silent} files without one silent.\n"
+        f"The last two rounds ({names}) together: {told} errors, {true} of them true, {defensible} defensible and "
+        f"{false} false (precision {precision}); {found} mistakes of tier error found; {silent} files without one silent.\n"
     )
 
 
