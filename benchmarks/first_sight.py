@@ -78,7 +78,8 @@ def latest(rounds: Sequence[dict[str, Any]]) -> str:
     names = " and ".join(one["round"] for one in last)
     return (
         f"The last two rounds ({names}) together: {told} errors, {true} of them true, {defensible} defensible and "
-        f"{false} false (precision {precision}); {found} mistakes of tier error found; {silent} files without one silent.\n"
+        f"{false} false (precision {precision}); {found} mistakes of tier error found; {silent} files without one "
+        "silent.\n"
     )
 
 
