@@ -120,12 +120,12 @@ class Mapping(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Node):
-    """`[element for target in source]`, of any kind of bracket; `filtered` when it has an `if`."""
+    """`[element for target in source]`, of any kind of bracket; `tests`: what its `if`s ask of each."""
 
     element: Expr
     target: Expr
     source: Expr
-    filtered: bool
+    tests: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,8 @@ def _comprehension(self: Expressions, node: cst.ListComp | cst.GeneratorExp | cs
     if loop.inner_for_in:
         return self.text(node)
     element = self.lower(node.elt)
-    return ir.Comprehension(self.span(node), element, self.lower(loop.target), self.lower(loop.iter), bool(loop.ifs))
+    tests = tuple(self.lower(each.test) for each in loop.ifs)
+    return ir.Comprehension(self.span(node), element, self.lower(loop.target), self.lower(loop.iter), tests)
 
 
 def _literal(self: Expressions, node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString) -> ir.Expr:

@@ -149,7 +149,9 @@ class _Reader:
 
     def comprehension(self, node: ir.Comprehension, around: _Around) -> Iterator[Fact]:
         yield from self.of(node.source, around)
-        yield from self.of(node.element, around.within(around.scope.inside((), names_in(node.target))))
+        inner = around.within(around.scope.inside((), names_in(node.target)))
+        for part in (*node.tests, node.element):
+            yield from self.of(part, inner)
 
     def branch(self, node: ir.If, around: _Around) -> Iterator[Fact]:
         self.several |= asks_for_release(node.test, around.scope) and bool(newer(node.body + node.orelse, around.scope))

@@ -243,18 +243,25 @@ def _mapping(run: Run, scope: Scope, node: ir.Mapping) -> Value:
     return found if whole else Incomplete(found)
 
 
+MAX_ELEMENTS = 64
+MAX_TESTED = 8
+
+
 def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
-    """One element per element of a known source; a stream of one unknown element otherwise.
+    """One element per element of a known source that passes the tests; a stream of one unknown element otherwise.
 
     Batches that are drawn so many at a time as a window holds are one.
     """
-    source = calls.stream_of(run, evaluate(run, scope, node.source))
+    held = evaluate(run, scope, node.source)
+    source = calls.stream_of(run, held)
     inner = Scope(parent=scope, function=scope.function, instance=scope.instance, executes=scope.executes)
-    known = source.length is not None and source.length <= 64 and not node.filtered
+    known = source.length is not None and source.length <= (MAX_TESTED if node.tests else MAX_ELEMENTS)
+    known &= isinstance(held, (list, tuple)) or not node.tests
     values = []
     for index in range((source.length or 0) if known else 1):
         run.assign(inner, node.target, source.item(index))
-        values.append(evaluate(run, inner, node.element))
+        if not known or all(truths.truth(run, evaluate(run, inner, test)) for test in node.tests):
+            values.append(evaluate(run, inner, node.element))
     if known and values and _fills_a_window(run, source, values):
         return Stream(lambda index: calls.at(values, index), len(values), source.bound, window=True)
     if known:
