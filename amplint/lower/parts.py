@@ -19,11 +19,23 @@ def parts(body: Iterable[ir.Stmt], methods: Mapping[str, frozenset[str]]) -> fro
 
 def _together(node: object, models: set[str]) -> Iterator[frozenset[str]]:
     if isinstance(node, ir.Assign):
-        made, of = reads(node.target) & models, reads(node.value) & models
-    elif isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name not in _COPIES:
+        for target, value in _side_by_side(node.target, node.value):
+            yield from _pairs(reads(target) & models, reads(value) & models)
+        return
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name not in _COPIES:
         handed = (*node.args, *(value for _, value in node.keywords))
         made = reads(node.func.owner) & models
         of = {part for value in handed if not isinstance(value, ir.Call) for part in reads(value)} & models
+        yield from _pairs(made, of)
+
+
+def _side_by_side(target: ir.Expr, value: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """What is bound to what: `a, b = c, d` binds each to its own."""
+    if isinstance(target, ir.Display) and isinstance(value, ir.Display) and len(target.items) == len(value.items):
+        yield from zip(target.items, value.items, strict=True)
     else:
-        return
-    yield from (frozenset({one, other}) for one in made for other in of - {one})
+        yield target, value
+
+
+def _pairs(made: Iterable[str], of: set[str]) -> Iterator[frozenset[str]]:
+    return (frozenset({one, other}) for one in made for other in of - {one})

@@ -144,6 +144,7 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
         return
     before = len(run.events)
     func = _callable(run, scope, entry)
+    _begin(run, func, entry.function)
     made = [event for event in run.events[before:] if event.kind in _CREATED]
     run.events[:] = [event for event in run.events[:before] if event.kind in _CREATED] + made
     run.beside = beside
@@ -175,6 +176,15 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
             if all(event.kind is not Kind.EPOCH_END for event in run.events):
                 run.events[:] = [with_changes(event, repeats=False) for event in run.events]
             return
+
+
+def _begin(run: Run, func: Value, function: ir.Function) -> None:
+    """What a framework has done before it first calls the method that it calls for every batch."""
+    instance = func.instance if isinstance(func, Method) else None
+    if isinstance(instance, Instance) and attributes.read(run, instance, "whole_step") == function.name:
+        begins = attributes.read(run, instance, "before_training")
+        if isinstance(begins, Method):
+            calls.invoke(run, begins, [], {}, function.at)
 
 
 def _left_to_callers(run: Run) -> list[Optimizer]:

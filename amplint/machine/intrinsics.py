@@ -263,8 +263,8 @@ def _entry(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
 
 
 def _whole(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`whole(config)`: whether all that a dict holds is known."""
-    return isinstance(args[0], dict) and not isinstance(args[0], Incomplete)
+    """`whole(config)`: whether all that a dict holds is known, or all the elements of a list."""
+    return isinstance(args[0], (dict, list, tuple)) and not isinstance(args[0], Incomplete)
 
 
 def _entry_of(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
