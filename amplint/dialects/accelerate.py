@@ -21,7 +21,11 @@ ACCELERATE = Dialect(
         "accelerate.utils.DeepSpeedPlugin": "DeepSpeedPlugin",
     },
     adopts={"accelerator": "Accelerator"},
-    settings={"fp16": r"""\bmixed_precision["']?\s*(=|:|\s)\s*["']?fp16\b"""},
+    settings={
+        "fp16": r"""\bmixed_precision["']?\s*(=|:|\s)\s*["']?fp16\b""",
+        "another engine": r"(?i)\bdistributed_type\W?\s*[:=]\s*\W?(deepspeed|fsdp|megatron)|"
+        r"\b(DeepSpeed|FullyShardedDataParallel|MegatronLM)Plugin\(",
+    },
     spelling={
         "backward": "accelerator.backward(loss)",
         "clip": "accelerator.clip_grad_norm_(...)",
@@ -35,6 +39,8 @@ ACCELERATE = Dialect(
         "clip-before-backward": _CLIP,
         "clip-per-micro-step": f"clip once per window, {_AT_BOUNDARY}",
         "double-loss-division": "leave the division to `accelerator.backward(loss)`",
+        "forward-bypasses-ddp": "call what `accelerator.prepare` returned: in several processes that is a "
+        "DistributedDataParallel",
         "ema-per-micro-step": f"update the average {_AT_BOUNDARY}",
         "repeated-unscale": "let `accelerator.clip_grad_norm_(...)` unscale, in one call per window for all "
         f"parameters, {_AT_BOUNDARY}",

@@ -22,9 +22,21 @@ from amplint.protocol.ranks import SET_LATE, Sync, Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state import truths
 from amplint.state.contexts import Forward, NoSync
-from amplint.state.values import Incomplete, Instance, Loss, Method, Parameters, Public, Symbol, Value, text_of
+from amplint.state.values import (
+    Incomplete,
+    Instance,
+    Keywords,
+    Loss,
+    Method,
+    Parameters,
+    Public,
+    Symbol,
+    Value,
+    text_of,
+)
 
 if TYPE_CHECKING:
+    from amplint.domains.provenance import Reach
     from amplint.state.event_parts import Reduced
     from amplint.state.run import Run
 
@@ -33,11 +45,13 @@ NO_FORWARD = OF_MODEL - {"forward"}
 _COMPUTES = within(words.LOSS, "logits forward train_step training_step encode encoder decode decoder embed predict")
 """Methods, besides the call itself, that run a model for its loss."""
 
+_MODEL = within(words.MODEL)
 _SWITCH = "require_backward_grad_sync"
 _WORLD = re.compile(r"(?i)^1 / (?P<ranks>(?:.*\.)?(?:(?:get_)?world_?size(?:\(\))?|n_?procs))$")
 _MASKING = ("!= -100", "ignore_index")
 _OF_ALL = ("world", "global", "all_", "across", "rank")
 _FSDP = (Wrapper.SHARDED, Wrapper.UNSHARDED)
+_PAST = (Wrapper.INSIDE, Wrapper.TAKEN_OUT)
 
 
 def wraps(name: str) -> bool:
@@ -88,11 +102,25 @@ def attribute(owner: Symbol | Instance, name: str) -> Value:
         return None
     if name == "module":
         inside = Wrapper.INSIDE if owner.wrapper in (Wrapper.DDP, Wrapper.INSIDE) else Wrapper.NONE
+        inside = Wrapper.TAKEN_OUT if owner.wrapper is Wrapper.TAKEN_OUT else inside
         return _as(owner if isinstance(owner, Instance) else with_changes(owner, text=f"{owner.text}.module"), inside)
     if isinstance(owner, Symbol):
-        kept = name in OF_MODEL or (owner.wrapper is Wrapper.INSIDE and _COMPUTES(name))
+        kept = name in OF_MODEL or (owner.wrapper in _PAST and (_COMPUTES(name) or _MODEL(name)))
         return with_changes(owner, text=f"{text_of(owner)}.{name}", offset=0) if kept else None
     return Symbol(f"{owner.text}.{name}", wrapper=owner.wrapper) if name in NO_FORWARD else None
+
+
+def goes_past(called: Symbol) -> bool:
+    """Whether what is called computes with the module inside of a wrapper."""
+    return called.wrapper in _PAST
+
+
+def taken_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`taken_out(model)`: the module inside of what a framework has wrapped a model in; anything else is itself."""
+    model = args[0]
+    if isinstance(model, Symbol):
+        return with_changes(model, text=f"{model.text}.module", wrapper=Wrapper.TAKEN_OUT)
+    return _as(model, Wrapper.TAKEN_OUT)
 
 
 def switch(run: Run, owner: Value, name: str, value: Value) -> None:
@@ -113,26 +141,31 @@ def handed(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
     """Notes that a wrapped model ran, or may run in code that is not seen; the module inside a wrapper only where the
     call is known to return what is back-propagated: else a copy is made of it, or an average."""
     carried = (run.path, at) in run.program.forwards
-    forward(run, func, [value for value in args if carried or _wrapper(run, value) is not Wrapper.INSIDE], at)
+    forward(run, func, [value for value in args if carried or _wrapper(run, value) not in _PAST], at)
 
 
 def forward(run: Run, func: Value, args: list[Value], at: ir.Span) -> None:
     """Notes that a wrapped model ran."""
     if run.without_graph:
         return
-    found = next((value for value in (func, *args) if _wrapper(run, value) is not Wrapper.NONE), None)
+    if run.ranks.spent:
+        run.ranks.forwards, run.ranks.ran, run.ranks.spent = [], set(), False
+    given = [value for value in (func, *args) if isinstance(value, (Symbol, Instance))]
+    if run.in_batches:
+        run.ranks.ran |= {text_of(value) for value in given if _wrapper(run, value) not in _PAST}
+    found = next((value for value in given if _wrapper(run, value) is not Wrapper.NONE), None)
     if found is None:
         return
-    if run.ranks.spent:
-        run.ranks.forwards, run.ranks.spent = [], False
     model = text_of(found).removesuffix(".forward")
-    run.ranks.forwards.append(Forward(model, _wrapper(run, found), _held(run, model), at, run.tick))
+    run.ranks.forwards.append(
+        Forward(model, _wrapper(run, found), _held(run, model), run.site(at), tuple(run.stack), run.tick)
+    )
 
 
 def behind(run: Run, method: Method, args: list[Value], at: ir.Span) -> None:
     """Notes that a model ran behind its wrapper, by a method that computes."""
     model, node = method.instance, method.function.node
-    inside = isinstance(model, Instance) and model.wrapper is Wrapper.INSIDE
+    inside = isinstance(model, Instance) and model.wrapper in _PAST
     if inside and isinstance(node, ir.Function) and _COMPUTES(node.name):
         forward(run, model, args, at)
 
@@ -151,16 +184,19 @@ def _held(run: Run, model: str) -> bool:
     return model in run.ranks.held or model in run.ranks.off
 
 
-def backward(run: Run, at: ir.Span) -> Reduced:
-    """What a backward that happens now does on the other ranks, as parts of its event."""
+def backward(run: Run, reach: Reach, at: ir.Span) -> Reduced:
+    """What a backward that happens now does on the other ranks, as parts of its event; `reach`: as far as is known."""
     if run.without_graph:  # one that is not reached
         return {}
     run.ranks.spent = True
     every = [forward for forward in run.ranks.forwards if forward.tick == run.tick]
-    found = [forward for forward in every if forward.wrapper is not Wrapper.INSIDE]
+    found = [forward for forward in every if forward.wrapper not in _PAST]
+    past = [forward for forward in every if forward not in found and _goes_past(run, forward, reach, bool(found))]
+    if past and "reduces" not in run.program.ranks:
+        run.emit(Kind.BYPASS, at)
+        run.events[-1] = with_changes(run.events[-1], site=past[-1].site, stack=past[-1].stack)
+    every = [forward for forward in every if forward.wrapper is not Wrapper.TAKEN_OUT]
     if every and not found:
-        if "reduces" not in run.program.ranks and not _is_anothers(run, every[-1].model):
-            run.emit(Kind.BYPASS, every[-1].at)
         return {"wrapper": Wrapper.INSIDE}
     wrappers = {forward.wrapper for forward in found}
     if len(wrappers) != 1:
@@ -177,12 +213,39 @@ def set_late(run: Run) -> dict[str, str]:
     return {SET_LATE: "yes"} if any(one.held is not _held(run, one.model) for one in late) else {}
 
 
-def _is_anothers(run: Run, model: str) -> bool:
-    """Whether all optimizers are known to hold the parameters of other models: this one is not trained."""
+def _goes_past(run: Run, forward: Forward, reach: Reach, among_others: bool) -> bool:
+    """Whether nothing but a forward inside of a wrapper makes gradients of its model, as far as the program shows.
+
+    Where other models ran too, or nothing says for sure that it is wrapped, it must be seen that the model is trained,
+    and that the loss goes through it.
+    """
+    name = forward.model.partition(".module")[0]
+    if any(one == name or (one.startswith(f"{name}.") and _forwards(one.removeprefix(name))) for one in run.ranks.ran):
+        return False
+    through = any(_is_of(one, name) for one, _ in reach)
+    if among_others or forward.wrapper is Wrapper.TAKEN_OUT:
+        return through and _trains(run, name) is True
+    return _trains(run, name) is not False
+
+
+def _forwards(path: str) -> bool:
+    """Whether a path below a model is that of a method that runs the model."""
+    method = path.removeprefix(".")
+    return "." not in method and (method == "forward" or _COMPUTES(method))
+
+
+def _trains(run: Run, name: str) -> bool | None:
+    """Whether an optimizer holds a model's parameters; None where it is not known what one holds."""
     held = [found.models for found in run.optimizers.values() if found.algorithm is not None]
-    name = model.partition(".module")[0]
     trained = {one.replace(".module", "") for models in held for one in models}
-    return bool(held) and all(held) and not any(one == name or one.startswith(f"{name}.") for one in trained)
+    if any(_is_of(one, name) for one in trained):
+        return True
+    return False if held and all(held) else None
+
+
+def _is_of(text: str, owner: str) -> bool:
+    """Whether a text is that of an object, or of something that it holds."""
+    return text == owner or text.startswith(f"{owner}.")
 
 
 def _sync(run: Run, forward: Forward) -> Sync:

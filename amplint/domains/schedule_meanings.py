@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
+from amplint.flow import program as ir
 from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, UPDATES
 from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
 from amplint.state.run import Run
-from amplint.state.values import Symbol, Value
+from amplint.state.values import Keywords, Symbol, Value
 
 NUMBERS = "numbers"
 """The detail that holds the numbers by which a schedule is taken to be meant for epochs."""
@@ -40,8 +41,10 @@ def length_of(tag: str) -> str:
     return tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else ""
 
 
-def shared_out(value: Value) -> Value:
-    """A loader as one that hands each rank its share, as far as it is known to be one; anything else as it is."""
+def shared_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`shared_out(loader)`: a loader of which each rank is handed a share, as far as it is known to be one; anything
+    else as it is."""
+    value = args[0]
     if not isinstance(value, Symbol) or not ("loaded" in value.tags or _LOADER(value.name)):
         return value
     return with_changes(value, tags=value.tags | {OF_A_RANK})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amplint.domains import parameter_owners, schedule_meanings, scheduler_units
+from amplint.domains import parameter_owners, ranks, schedule_meanings, scheduler_units
 from amplint.flow import program as ir
 from amplint.machine import gradient_values, step_methods
 from amplint.protocol.events import Kind
@@ -308,11 +308,6 @@ def _of_class(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return isinstance(args[0], Instance) and args[0].klass is args[1]
 
 
-def _shared_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`shared_out(loader)`: a loader of which each rank is handed a share; anything else as it is."""
-    return schedule_meanings.shared_out(args[0])
-
-
 def _reduced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`reduced(tensor)`: a tensor after all ranks have put theirs together; a gradient is still one."""
     if isinstance(args[0], Gradient):
@@ -388,7 +383,8 @@ INTRINSICS: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "role": _role,
     "seen_made": _seen_made,
     "shared": _shared,
-    "shared_out": _shared_out,
+    "shared_out": schedule_meanings.shared_out,
+    "taken_out": ranks.taken_out,
     "taken_over": _taken_over,
     "twin": _twin,
     "unknown": _unknown,

@@ -305,7 +305,7 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
         detail=detail,
         forward=precision.of_backward(run, trail.forward, loss.scaler is not None or trail.perhaps, trail.off),
         reach=provenance.asked(run, penalties.told(run, trail.reach)),
-        **ranks.backward(run, at),
+        **ranks.backward(run, trail.reach, at),
     )
     hooks.after_backward(run, at)
     if loss.scaler is None and trail.scaled is not None and not trail.scaled_used:

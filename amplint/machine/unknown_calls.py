@@ -30,7 +30,6 @@ from amplint.flow import program as ir
 from amplint.machine import builtins, hooks, libraries, places, step_methods, unseen
 from amplint.machine.endless import says_endless
 from amplint.protocol.events import Kind
-from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, roles
 from amplint.state.contexts import NoSync
@@ -210,7 +209,15 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     through = provenance.asked(run, symbol.reach)
     detail = {"whole": "yes"} if symbol.forward else {}
     hooks.before_backward(run, at)
-    run.emit(Kind.BACKWARD, at, scaled=scaled, forward=forward, reach=through, detail=detail, **ranks.backward(run, at))
+    run.emit(
+        Kind.BACKWARD,
+        at,
+        scaled=scaled,
+        forward=forward,
+        reach=through,
+        detail=detail,
+        **ranks.backward(run, symbol.reach, at),
+    )
     hooks.after_backward(run, at)
     return Symbol("None")
 
@@ -253,7 +260,7 @@ def _may_tell(value: Value) -> bool:
 def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value], at: ir.Span) -> Value:
     name, values = func.name, [*args, *keywords.values()]
     norms.called(run, name, values, at)
-    computes = func.wrapper is Wrapper.INSIDE or not only_reads(name)
+    computes = ranks.goes_past(func) or not only_reads(name)
     if computes and name not in _NO_FORWARD:
         ranks.handed(run, func, values, at)
     if name == "enter_context" and args:
@@ -282,6 +289,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     origin = Origin.DATA if data else Origin.RUN if settled and func.origin is Origin.RUN else Origin.OPAQUE
     inner = ", ".join(map(text_of, values))[:60]
     through = provenance.of([func, *(values if roles.is_loss_name(name) else ())])  # others may only look at it
+    if ranks.goes_past(func):
+        through |= provenance.through(run, func.text, values)
     ran = precision.of_call(run, func)
     text = f"{func.text}({inner})"
     given, marks = _given(run, func, values)

@@ -13,13 +13,15 @@ from amplint.protocol.values import with_changes
 
 
 class Wrapper(Enum):
-    """What wraps the model. `INSIDE`: it is the module inside. `SOME`: something with a `no_sync`, no more is known."""
+    """What wraps the model. `INSIDE`: it is the module inside; `TAKEN_OUT`: of whatever a framework wraps models in.
+    `SOME`: something with a `no_sync`, no more is known."""
 
     __hash__ = object.__hash__  # members are compared by identity; Enum hashes their names in Python
 
     NONE = "nothing that is known"
     DDP = "DistributedDataParallel"
     INSIDE = "DistributedDataParallel, gone around"
+    TAKEN_OUT = "a framework's wrapper, gone around"
     SHARDED = "FullyShardedDataParallel"
     UNSHARDED = "FullyShardedDataParallel with NO_SHARD"
     BY_PARAMETER = "fully_shard"

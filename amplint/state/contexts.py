@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from amplint.flow import program as ir
+from amplint.protocol.events import Site
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Wrapper
 from amplint.state.values import Incomplete, Keywords, Value
@@ -73,12 +74,14 @@ class Builtin:
 
 @dataclass(frozen=True)
 class Forward:
-    """A forward of a wrapped model, in a micro-step. `held`: its gradients are not to be reduced."""
+    """A forward of a wrapped model, in a micro-step. `held`: its gradients are not to be reduced; `stack`: the calls
+    that led there."""
 
     model: str
     wrapper: Wrapper
     held: bool
-    at: ir.Span
+    site: Site
+    stack: tuple[Site, ...]
     tick: int
 
 
@@ -87,8 +90,8 @@ class Ranks:
     """What a run knows of its other processes.
 
     `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand; `switched`: on or
-    off. `forwards`: since the backward before; `spent`: the next forward begins anew. `all_held`: a framework has
-    entered `no_sync` of each. `inner`: what was wrapped, as it was before.
+    off. `forwards`: since the backward before; `spent`: the next forward begins anew. `ran`: what was called or handed
+    on since then. `all_held`: a framework has entered `no_sync` of each. `inner`: what was wrapped, as it was before.
     """
 
     held: frozenset[str] = frozenset()
@@ -96,5 +99,6 @@ class Ranks:
     switched: set[str] = field(default_factory=set)
     forwards: list[Forward] = field(default_factory=list)
     spent: bool = False
+    ran: set[str] = field(default_factory=set)
     all_held: bool = False
     inner: list[Value] = field(default_factory=list)
