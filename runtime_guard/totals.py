@@ -151,8 +151,8 @@ def _shown(node: _Grown) -> str:
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    """A single number with a graph, or those in a dict in a list."""
-    values = value.values() if type(value) in _DICTS else (value,)
+    """A single number with a graph, or those in a dict, tuple or list that a list holds."""
+    values = value.values() if type(value) in _DICTS else value if type(value) in (tuple, list) else (value,)
     return [item for item in values if type(item) is Tensor and item.grad_fn is not None and item.numel() == 1]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
@@ -80,10 +82,17 @@ def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
     """
     values = run.evaluate(scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
     items = values if isinstance(values, list) and not isinstance(values, Latest) else []
-    losses = [one for one in items if isinstance(one, Loss) and one.attached]
+    losses = [one for item in items for one in _inside(item) if isinstance(one, Loss) and one.attached]
     held = sum(any(part.passed and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses)
     if held and not run.without_graph:
         _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
+
+
+def _inside(item: Value) -> Iterable[Value]:
+    """An item of a list, and what it holds."""
+    if isinstance(item, (list, tuple)):
+        return item
+    return item.values() if isinstance(item, dict) else mappings.held(item)
 
 
 _EMPTIES = frozenset({"clear", "pop", "popleft", "remove"})

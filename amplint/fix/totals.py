@@ -50,8 +50,16 @@ def _added(statement: cst.CSTNode) -> Added | None:
         return (target, sides) if isinstance(target, cst.BaseExpression) else None
     call = statement.value if isinstance(statement, cst.Expr) else None
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.args:
-        return call.func.value, [call.args[0].value]
+        return call.func.value, _held(call.args[0].value)
     return None
+
+
+def _held(value: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """A value, or the one loss in a dict, tuple or list that is written out; none where it holds several."""
+    if isinstance(value, cst.Dict | cst.Tuple | cst.List):
+        found = [one.value for one in value.elements if _may_have_graph(one.value)]
+        return found if len(found) == 1 else []
+    return [value]
 
 
 def _operands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

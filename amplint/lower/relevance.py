@@ -187,7 +187,8 @@ class Relevance:
         """Whether a loss that is back-propagated is put into a list, which perhaps keeps its graph."""
         call = node.value if isinstance(node, ir.Do) else None
         appends = isinstance(call, ir.Call) and last(call.func) == "append" and len(call.args) == 1
-        return isinstance(call, ir.Call) and appends and last(call.args[0]) in self.usage.losses
+        held = _written_out(call.args[0]) if isinstance(call, ir.Call) and appends else ()
+        return any(last(one) in self.usage.losses for one in held)
 
     def _of_a_base(self, node: ir.Stmt) -> bool:
         """Whether a method is called that none of the module's classes has: of a base that perhaps nobody sees."""
@@ -261,6 +262,13 @@ class Relevance:
         if node.how == "raise":
             return line.parents[-1] in self.kept if line.parents else line.function in self._choosing
         return line.loop in self.kept
+
+
+def _written_out(value: ir.Expr) -> tuple[ir.Expr, ...]:
+    """A value, or what a list, tuple or dict holds that is written out."""
+    if isinstance(value, ir.Mapping):
+        return tuple(one for _, one in value.items)
+    return value.items if isinstance(value, ir.Display) else (value,)
 
 
 def _after_the_first(call: ir.Call) -> list[ir.Expr]:
