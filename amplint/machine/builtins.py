@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.schedules import BY_HAND
-from amplint.domains import precision, ranks, rates_by_hand, schedule_meanings, scheduler_units
+from amplint.domains import precision, ranks, rates_by_hand, schedule_meanings, scheduler_units, shown_counts
 from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
 from amplint.machine import arithmetic, attributes, places
@@ -263,7 +263,7 @@ def _extreme(choose: Callable[[list[int | Fraction]], int | Fraction]) -> Callab
         if window is not None:
             return window
         made = Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
-        return scheduler_units.at_least_one(run, made, values) if choose is max else made
+        return shown_counts.at_least_one(run, made, values) if choose is max else made
 
     return extreme
 
