@@ -16,7 +16,7 @@ from amplint.machine import arithmetic, attributes, places
 from amplint.machine.intrinsics import INTRINSICS
 from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
-from amplint.state import counting, known_numbers
+from amplint.state import counting, known_numbers, truths
 from amplint.state.counts import Count, Length
 from amplint.state.records import as_dict
 from amplint.state.run import NothingLeft, Run
@@ -91,7 +91,7 @@ def length_of(run: Run, stream: Stream) -> int:
 
 
 def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    value = args[0]
+    value = truths.resolve(run, args[0])
     if isinstance(value, (list, tuple, dict, str)):
         return Count(len(value), frozenset({"batches"}))
     if isinstance(value, Stream):
