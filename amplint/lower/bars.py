@@ -27,7 +27,7 @@ def _is_called(node: ir.Call, names: frozenset[str]) -> bool:
     return last(node.func) in names
 
 
-def _names(nodes: list[ir.Node]) -> Iterator[str]:
+def _names(nodes: list[object]) -> Iterator[str]:
     """The names of bars that count to an end which is written there."""
     for node in nodes:
         made = node.value if isinstance(node, ir.Assign) else None

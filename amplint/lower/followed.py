@@ -21,6 +21,8 @@ from amplint.source.configured import configured
 Body = tuple[ir.Stmt, ...]
 Key = int | str | None
 """Which element of a tuple or a dict an object is; None where it is not in one."""
+ELEMENT = "[]"
+"""Stands for every element of a list."""
 _LOOKS = frozenset({"id", "isinstance", "len", "print", "repr", "str", "type"})
 _SCOPES = (ir.Function, ir.Lambda)
 MOST_PLACES = 32
@@ -132,12 +134,14 @@ class _Way:
                 raise _Away
             self.reads.add(parent.name)
         elif isinstance(parent, ir.Item) and parent.owner is node and isinstance(parent.index, ir.Const):
-            if parent.index.value == key:
+            if key in (parent.index.value, ELEMENT):
                 self.use(parent, None)
         elif isinstance(parent, ir.Assign) and parent.value is node:
             self._bind(parent.target, key, parent)
         elif isinstance(parent, ir.Return):
             self._returned(parent, key)
+        elif isinstance(parent, ir.Comprehension) and parent.element is node and key is None:
+            self.use(parent, ELEMENT)
         elif isinstance(parent, (ir.Display, ir.Mapping)) and key is None:
             self._put(parent, node)
         elif isinstance(parent, ir.Call) and parent.func is not node:
