@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from amplint.dialects.python import BARS
 from amplint.flow import program as ir
 from amplint.lower.names import last, walk
 
-_BARS = frozenset({"tqdm", "trange"})
 _PREPARES = frozenset({"prepare", "prepare_scheduler"})
 
 
@@ -31,7 +31,7 @@ def _names(nodes: list[object]) -> Iterator[str]:
     """The names of bars that count to an end which is written there."""
     for node in nodes:
         made = node.value if isinstance(node, ir.Assign) else None
-        if isinstance(node, ir.Assign) and isinstance(made, ir.Call) and _is_called(made, _BARS):
+        if isinstance(node, ir.Assign) and isinstance(made, ir.Call) and _is_called(made, BARS):
             yield last(node.target)
 
 
