@@ -73,6 +73,8 @@ class _Way:
         self.module, self.around = module, around
         self.reads: set[str] = set()
         self.places: list[Place] = []
+        self.asked: set[str] = set()
+        """The classes whose methods are handed the object."""
 
     def go(self, path: str, call: ir.Call) -> None:
         """Looks at every place of what a call makes, those included that are found on the way.
@@ -111,7 +113,7 @@ class _Way:
         names = {place.name for place in results} - methods
         names |= {place.name for place in self.places if place.kind == NAME and place.within is None}
         fields = {place.name for place in self.places if place.kind == FIELD}
-        classes = {place.within.name for place in self.places if isinstance(place.within, ir.Class)}
+        classes = self.asked | {place.within.name for place in self.places if isinstance(place.within, ir.Class)}
         module = re.escape(os.path.splitext(os.path.basename(path))[0])
         imported = rf"(?m)(?:\bimport\b[^\n]*\b|^[ \t]+|\b{module}\.)(?:{_any(names)})[ \t]*(?:,|\(|\)|$)"
         patterns = {
@@ -220,6 +222,8 @@ class _Way:
             yield (made[0], klass, 1) if made else (None, klass, 0)
         elif isinstance(func, ir.Attr) and self._is_own(func.owner) and (methods := module.methods(func.name)):
             for method in methods:
+                owner = self.module.around(method, (ir.Class,))
+                self.asked |= {owner.name} if isinstance(owner, ir.Class) else set()
                 yield method, None, "staticmethod" not in map(last, method.decorators)
         else:
             raise _Away
