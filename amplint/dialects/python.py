@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from amplint.dialects.dialect import Dialect
 
+BARS = frozenset({"tqdm", "trange"})
+"""What draws a progress bar, by the last part of its name; `update` moves it on (tqdm 4.67, `std.py`)."""
+
 PYTHON = Dialect(
     name="python",
     primitives={

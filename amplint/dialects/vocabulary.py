@@ -85,7 +85,8 @@ COMPUTING = """loss losses criterion compute calc calculate evaluate evaluation 
     convert quantize cast barrier broadcast seed parameters params groups param_groups named requires_grad mode
     share"""
 """Words of those who run a model, make one, or put it elsewhere: its gradients stay what they are."""
-PREPARING = "preparation preprocess preprocessing augment augmentation collate tokenize tokenise"
+PREPARING = """preparation preprocess preprocessing augment augmentation collate tokenize tokenise embedding embeddings
+    latents prepare_input prepare_inputs prepare_batch prepare_data"""
 """Words of those who make the inputs of a model ready."""
 
 ASIDE = """ema swa polyak moving_average requires_grad toggle toggle_grad freeze unfreeze grad_norm grad_norms

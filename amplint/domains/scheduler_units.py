@@ -12,6 +12,7 @@ from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, WAITS, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.domains.schedule_meanings import LENGTH, NUMBERS, OF_A_RANK
+from amplint.domains.shown_counts import OF_BATCHES, UNTOLD, bound_text, of_one_process, runs_along_with, shown
 from amplint.flow import program as ir
 from amplint.protocol.cadence import (
     ALONE,
@@ -26,24 +27,20 @@ from amplint.protocol.cadence import (
     REPEATED,
     SHARED,
     SHARED_AGAIN,
-    UNITS,
     UPDATES,
     WARM_UP,
     WHOLE_ONLY,
 )
 from amplint.protocol.events import Kind
-from amplint.protocol.values import with_changes
 from amplint.state import roles
-from amplint.state.counting import names_epochs, names_window, tags_of
-from amplint.state.known_numbers import number, window_of
+from amplint.state.counting import names_window, tags_of
+from amplint.state.known_numbers import window_of
 from amplint.state.run import Run
-from amplint.state.values import Keywords, Loss, Optimizer, Public, Scheduler, Stream, Symbol, Value, text_of
+from amplint.state.values import Keywords, Optimizer, Public, Scheduler, Symbol, Value, text_of
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _WARMS = within(words.WARMING)
 _PER_WINDOW = within(words.WINDOW, words.OPTIMIZER, words.UPDATING)
-OF_BATCHES = "the loader's batches"
-"""By this text goes what one turn of a loop over a loader counts."""
 
 
 def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dict[str, Value]) -> None:
@@ -186,15 +183,6 @@ def _multiplied(run: Run, value: Symbol, detail: dict[str, str]) -> None:
         run.horizons.multiplied.append((rest[0], processes, detail))
 
 
-UNTOLD = "a total of which nobody can tell what it counts"
-"""Stands for the unit of a schedule of the program's own that is over after some number."""
-
-
-def bound_text(value: Value) -> str:
-    """What a bound goes by: its text, of a number the number."""
-    return str(int(value)) if isinstance(value, int) else text_of(value)
-
-
 def leaps(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`leaps(number, argument=end)`: the last event has moved a schedule on by so much, if that is more than 1 for
     certain; of its end it is told what that counts, once the run has shown it."""
@@ -225,7 +213,7 @@ def settle(run: Run) -> None:
             detail[WARM_UP] = warm["unit"]
     for text, processes, detail in run.horizons.multiplied:
         prepared = any(detail is one for one in run.prepared)
-        if _counted(run, text) == {UPDATES}:
+        if runs_along_with(run, text) == {UPDATES}:
             detail |= {"exact": "yes"} | ({"begins": WAITS} if prepared else {})
             detail |= {ALONE: "yes"} if REPEATED in detail and not processes else {}
 
@@ -234,8 +222,8 @@ def _of_unsettled(run: Run) -> list[dict[str, str]]:
     """Says it of single horizons. Those that no number of processes takes a share of."""
     told: list[dict[str, str]] = []
     for text, detail in run.unsettled:
-        unit = _shown(run, text)
-        told += [detail] if _of_one_process(run, text) else []
+        unit = shown(run, text)
+        told += [detail] if of_one_process(run, text) else []
         if unit is not None and (text == OF_BATCHES or unit != detail.get("unit")):
             detail["unit"] = unit
             if text.isdecimal() and int(text) < NO_CHANCE:
@@ -263,95 +251,3 @@ def _of_prepared(run: Run, told: list[dict[str, str]]) -> None:
 def _is_end_in_epochs(text: str, detail: dict[str, str]) -> bool:
     """Whether a number is known to count epochs, of which no rank has a share, and is no warm-up."""
     return detail.get("unit") == EPOCHS and "exact" in detail and not _WARMS(text.partition(" - ")[0])
-
-
-def _of_one_process(run: Run, text: str) -> bool:
-    """Whether the loops of the run show that a number counts the micro-batches or updates of a process.
-
-    What only keeps a count from going on shows nothing where epochs may be over before.
-    """
-    by_chance = text.isdecimal() and int(text) < NO_CHANCE
-    found = run.turns.get(text, set()) or (set[str]() if run.horizons.shared_later else _compared(run, text))
-    return bool(found) and found <= {MICRO_BATCHES, UPDATES} and text != OF_BATCHES and not by_chance
-
-
-def _shown(run: Run, text: str) -> str | None:
-    """What the loops of the run show that a number counts: the turns of one that it bounds, over all epochs perhaps."""
-    shown, factors = _counted(run, text), text.split(" * ")
-    if not shown and len(factors) > 1:
-        every = [_counted(run, one) or {EPOCHS if names_epochs(one) else UNTOLD} for one in factors]
-        shown = set[str]().union(*every) - {EPOCHS}
-    return next(iter(shown)) if len(shown) == 1 and shown <= set(UNITS) else None
-
-
-def _counted(run: Run, text: str) -> set[str]:
-    found = run.turns.get(text, set()) | _compared(run, text)
-    return found if found or text not in run.horizons.totals else _counted(run, run.horizons.totals[text])
-
-
-def _compared(run: Run, text: str) -> set[str]:
-    """What the counter counts that a symbol is compared with, if it runs along with one thing only."""
-    seen = run.compared.get(text, [])
-    found = set()
-    for place, unit in ((1, MICRO_BATCHES), (2, UPDATES)):
-        if len({row[place] for row in seen}) > 2 and len({row[0] - row[place] for row in seen}) == 1:
-            found.add(unit)
-    return found
-
-
-def compare(run: Run, left: Value, right: Value) -> None:
-    """Notes that a counter is compared with a symbol."""
-    counter, bound = (left, right) if isinstance(right, Symbol) else (right, left)
-    value = number(run, counter)
-    schedule_meanings.compare(run, left, right)
-    if isinstance(bound, Symbol) and isinstance(value, int):
-        micro, updates, _ = run.passed
-        run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))
-
-
-def less(run: Run, op: str, made: Value, total: Value, part: Value) -> None:
-    """Notes that a number is a total less a part of it, a warm-up perhaps: it counts what the total does.
-
-    Of numbers that are known it has to be most of the total: the rest may be what the total has too many of.
-    """
-    if op != "-" or run.in_batches or not isinstance(total, (Symbol, int)):
-        return
-    most = not isinstance(total, int) or not isinstance(part, int) or NO_CHANCE <= 2 * part <= total
-    if most:
-        run.horizons.totals[bound_text(made)] = bound_text(total)
-
-
-def at_least_one(run: Run, made: Symbol, values: list[Value]) -> Symbol:
-    """A number that is kept from falling below 1 counts what it would without."""
-    rest = [value for value in values if not (type(value) is int and value <= 1)]
-    if len(values) != 2 or len(rest) != 1 or not isinstance(rest[0], Symbol):
-        return made
-    run.horizons.totals[made.text] = bound_text(rest[0])
-    return with_changes(made, tags=rest[0].tags)
-
-
-_BATCHES = frozenset({"batches", "parts", "divided", "multiplied", "shrunk"})
-"""What a number of a loader's batches may be besides."""
-
-
-def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
-    """Notes what has passed in one turn of a loop: over a range by its bound, over a loader by its batches."""
-    ones = [unit for unit, now, then in zip(UNITS, run.passed, before, strict=True) if now - then == 1]
-    if run.passed[0] == before[0]:
-        return  # nothing was back-propagated: a batch that was passed over
-    unit = ones[0] if ones else "several"
-    bound = stream.bound if stream.bound is not None else stream.length
-    run.horizons.shared_later |= units.EPOCHS_BEFORE in tags_of(bound)
-    if bound is not None:
-        run.turns.setdefault(bound_text(bound), set()).add(unit)
-    if stream.batches or tags_of(stream.length) & _BATCHES == {"batches"}:
-        run.turns.setdefault(OF_BATCHES, set()).add(unit)
-
-
-def of_the_batch(run: Run, args: list[Value]) -> bool:
-    """Whether a scheduler is handed the loss of one of a loader's batches: a metric, which `ReduceLROnPlateau` alone
-    takes."""
-    of_batch = any(
-        isinstance(value, Loss) or (isinstance(value, Symbol) and value.text == "loss.item()") for value in args
-    )
-    return of_batch and run.in_batches > 0 and OF_BATCHES in run.turns

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
-from amplint.domains import scheduler_units
+from amplint.domains import scheduler_units, shown_counts
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.cadence import COMPLEX, HOLDS, MICRO_BATCHES, PAST
@@ -84,7 +84,7 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
 
 
 def _counted(run: Run, one: Found) -> dict[str, str]:
-    return scheduler_units.counted(run, one.text, one.value) if one.paired else {"unit": scheduler_units.UNTOLD}
+    return scheduler_units.counted(run, one.text, one.value) if one.paired else {"unit": shown_counts.UNTOLD}
 
 
 def _bodies(run: Run, made: Scheduler, instance: Instance | None) -> Iterator[_Body]:

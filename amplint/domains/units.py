@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from amplint.domains import schedule_meanings
 from amplint.domains.schedule_meanings import OF_A_RANK
-from amplint.protocol.cadence import OF_ALL_RANKS, SHARED_AGAIN, WHOLE_ONLY
+from amplint.protocol.cadence import MICRO_BATCHES, OF_ALL_RANKS, SHARED_AGAIN, UPDATES, WHOLE_ONLY
 from amplint.state.counting import names_epochs, tags_of
 from amplint.state.run import Run
 from amplint.state.values import Symbol, Value, text_of
@@ -23,6 +23,9 @@ WITH_A_REST = "with a rest"
 
 EPOCHS_BEFORE = "epochs of a loader not shared yet"
 """The tag of steps divided by an epoch of them, counted before a framework has its ranks share the loader."""
+
+_OF_STEPS = "epochs of "
+"""The tag of steps divided by an epoch of those of one rank begins with this."""
 
 EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
 """What is true of a number as it is, and of none that is a little more or less."""
@@ -41,9 +44,11 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
         found -= {OF_A_RANK}
     if op in ("*", "/", "//") and not _is_share(op, left, right):
         found -= {"epochs"}  # so many of them: no number of epochs any more
+    if op in ("*", "/", "//"):
+        found = frozenset(tag for tag in found if not tag.startswith(_OF_STEPS))
     if op in ("/", "//"):
-        if not tags_of(left) and "batches" in tags_of(right) and not run.handed:
-            found |= {EPOCHS_BEFORE}
+        if not tags_of(left) and "batches" in tags_of(right):
+            found |= {f"{_OF_STEPS}{text_of(left)}" if run.handed else EPOCHS_BEFORE}
         by_size = _is_size(run, right) and not windows[1]
         if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
             found |= {WHOLE_ONLY} if op == "//" and WITH_A_REST in found else set()
@@ -89,3 +94,13 @@ def _keeps(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]
 def names_processes(text: str) -> bool:
     """Whether a number is, by its name, how many processes there are."""
     return text.removesuffix("()").lower().endswith(_PROCESSES)
+
+
+def divided_by_an_epoch(tag: str) -> str:
+    """What was divided by an epoch of a rank's steps, by the tag of the quotient; empty if it says something else."""
+    return tag.removeprefix(_OF_STEPS) if tag.startswith(_OF_STEPS) else ""
+
+
+def unit_of_epochs(tags: frozenset[str]) -> str:
+    """In which unit an epoch was counted by which steps were divided."""
+    return UPDATES if "divided" in tags else MICRO_BATCHES

@@ -19,8 +19,8 @@ from amplint.source.configured import configured
 
 Body = tuple[ir.Stmt, ...]
 _OTHERS = within("hook hooks callback callbacks listener listeners observer observers")
-_BASES = frozenset({"object", "Module", "ABC", "Generic", "Protocol"})
-_BY_NAME = frozenset({"getattr", "setattr", "vars", "attrgetter", "__dict__", "__getattr__", "__getattribute__"})
+BASES = frozenset({"object", "Module", "ABC", "Generic", "Protocol"})
+BY_NAME = frozenset({"getattr", "setattr", "vars", "attrgetter", "__dict__", "__getattr__", "__getattribute__"})
 
 
 def kept_in_objects(path: str, body: Body, wanted: set[ir.Span]) -> dict[ir.Span, tuple[frozenset[str], bool]]:
@@ -28,10 +28,10 @@ def kept_in_objects(path: str, body: Body, wanted: set[ir.Span]) -> dict[ir.Span
     those that get away are left out."""
     found = {}
     for klass in body if wanted else ():
-        if isinstance(klass, ir.Class) and {last(base) for base in klass.bases} <= _BASES:
+        if isinstance(klass, ir.Class) and {last(base) for base in klass.bases} <= BASES:
             for name, call in _bound(klass, wanted):
                 place = _Place(path, body, klass, name)
-                if (reads := place.reads()) is not None and _trains(body, klass) and not place.reached_in_project():
+                if (reads := place.reads()) is not None and trains(body, klass) and not place.reached_in_project():
                     found[call] = (reads, True)
     return found
 
@@ -77,9 +77,9 @@ class _Place:
                 foreign = self.klass.name not in map(last, node.bases)
             if isinstance(node, ir.Text) and self.name in node.text:
                 return None
-            if isinstance(node, (ir.Name, ir.Attr)) and node.name in _BY_NAME:
+            if isinstance(node, (ir.Name, ir.Attr)) and node.name in BY_NAME:
                 return None
-            if not foreign and (_is_self(node) or isinstance(node, ir.Yield) or _asks_others(node)):
+            if not foreign and (_is_self(node) or isinstance(node, ir.Yield) or asks_others(node)):
                 return None  # the object itself gets away, or others have their turn
             if isinstance(node, ir.Attr) and node.name == self.name and not (foreign and _is_self(node.owner)):
                 return None
@@ -104,7 +104,7 @@ class _Place:
         return bool(configured(self.path, {"reached": rf"(?<!\bself)\.{self.name}\b"}))
 
 
-def _asks_others(node: object) -> bool:
+def asks_others(node: object) -> bool:
     """Whether code is called that whoever made the object has handed in: a hook, a callback."""
     return isinstance(node, (ir.Name, ir.Attr)) and (_OTHERS(node.name) or words.words(node.name)[:1] == ("on",))
 
@@ -115,7 +115,7 @@ def _is_seen(call: ir.Call, defined: set[str]) -> bool:
     return name in defined or hasattr(builtins, name)
 
 
-def _trains(body: Body, klass: ir.Class) -> bool:
+def trains(body: Body, klass: ir.Class) -> bool:
     """Whether a method of a class loops over epochs and, in each, over batches, and steps an optimizer there."""
     usage = usage_of(body)
     stepping = deeds_of(body, usage).stepping
@@ -123,21 +123,23 @@ def _trains(body: Body, klass: ir.Class) -> bool:
     methods = {f".{node.name}": node for node in klass.body if isinstance(node, ir.Function)}
     known = {name: node for name, node in (functions | methods).items() if name in stepping}
     return any(
-        max(_depth(child, usage, known, frozenset({name})) for child in loop.body) > 0
+        max(depth_of_steps(child, usage, known, frozenset({name})) for child in loop.body) > 0
         for name, node in methods.items()
         for loop in walk(node)
         if isinstance(loop, ir.For) and any("epoch" in word.lower() for word in reads(loop.target) | reads(loop.source))
     )
 
 
-def _depth(node: object, usage: Usage, known: dict[str, ir.Function], inside: frozenset[str]) -> int:
+def depth_of_steps(
+    node: object, usage: Usage, known: dict[str, ir.Function], inside: frozenset[str] = frozenset()
+) -> int:
     """In how many loops an optimizer steps, those of the functions that are called included; -1 where none does."""
     if isinstance(node, ir.Call) and usage.steps(node):
         return 0
-    found = [_depth(part, usage, known, inside) for part in children(node)]
+    found = [depth_of_steps(part, usage, known, inside) for part in children(node)]
     if isinstance(node, ir.Call):
         for name in _called(node) & known.keys() - inside:
-            found.append(_depth(known[name], usage, known, inside | {name}))
+            found.append(depth_of_steps(known[name], usage, known, inside | {name}))
     deepest = max(found, default=-1)
     return deepest + 1 if deepest >= 0 and isinstance(node, (ir.For, ir.While)) else deepest
 

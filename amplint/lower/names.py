@@ -143,8 +143,9 @@ def reads(node: object) -> set[str]:
 
 
 _THROUGH = frozenset(
-    """abs bool cycle div divmod enumerate filter float getattr int islice iter len list max mean min mul next partial
-    range reversed round scale sorted step sum tuple vars zip backward unscale_ update enter_context""".split()
+    """abs bool ceil cycle div divmod enumerate filter float floor getattr int islice iter len list max mean min mul
+    next partial range reversed round scale sorted step sum tuple vars zip backward unscale_ update
+    enter_context""".split()
 ) | {BY_HAND, *THROUGH}
 RATE = "lr"
 """What torch's optimizers call their rate, which may be divided by the window in place of the loss."""

@@ -16,6 +16,7 @@ from amplint.dialects.public import COLLECTING
 from amplint.dialects.unseen import only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
+from amplint.lower.bars import moved
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.own_schedules import nameless, own_schedules
 from amplint.lower.stores import asked as asked_of
@@ -79,7 +80,7 @@ class Relevance:
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
         self._holders = _holders(body, usage.losses)
         self._flags, self._dtypes = _flags(body), _named_dtypes(body)
-        self._containers = _containers(body)
+        self._containers, self._bars = _containers(body), moved(body)
         self._asked, self._others = asked_of(body), other_names(body)
         self._lines: list[Line] = []
         self._heads: dict[int, frozenset[str]] = {}
@@ -148,6 +149,7 @@ class Relevance:
             or self._gathers(node)
             or self._of_a_base(node)
             or self._casts(node)
+            or id(node) in self._bars
             or _tells(node)
         )
         read = (

@@ -9,14 +9,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.schedules import BY_HAND
-from amplint.domains import precision, ranks, rates_by_hand, schedule_meanings, scheduler_units
+from amplint.domains import precision, ranks, rates_by_hand, schedule_meanings, scheduler_units, shown_counts
 from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
 from amplint.machine import arithmetic, attributes, places
 from amplint.machine.intrinsics import INTRINSICS
 from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
-from amplint.state import counting, known_numbers
+from amplint.state import counting, known_numbers, truths
 from amplint.state.counts import Count, Length
 from amplint.state.records import as_dict
 from amplint.state.run import NothingLeft, Run
@@ -91,7 +91,7 @@ def length_of(run: Run, stream: Stream) -> int:
 
 
 def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    value = args[0]
+    value = truths.resolve(run, args[0])
     if isinstance(value, (list, tuple, dict, str)):
         return Count(len(value), frozenset({"batches"}))
     if isinstance(value, Stream):
@@ -263,7 +263,7 @@ def _extreme(choose: Callable[[list[int | Fraction]], int | Fraction]) -> Callab
         if window is not None:
             return window
         made = Symbol(f"{choose.__name__}({', '.join(text_of(value) for value in values)})", _origin(values))
-        return scheduler_units.at_least_one(run, made, values) if choose is max else made
+        return shown_counts.at_least_one(run, made, values) if choose is max else made
 
     return extreme
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from amplint.dialects.schedules import BY_HAND
-from amplint.domains import scheduler_units, tensors
+from amplint.domains import shown_counts, tensors
 from amplint.flow import program as ir
 from amplint.machine import (
     arithmetic,
@@ -143,7 +143,7 @@ def _compare(run: Run, scope: Scope, node: ir.Compare) -> Value:
     left, right = evaluate(run, scope, node.left), evaluate(run, scope, node.right)
     if node.gates:
         left, right = touched.current(run, left), touched.current(run, right)
-    scheduler_units.compare(run, left, right)
+    shown_counts.compare(run, left, right)
     return arithmetic.compare(run, node, left, right)
 
 

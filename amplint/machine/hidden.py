@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from amplint.dialects import GOVERNS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.public import QUIET, SEEN
-from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
+from amplint.dialects.unseen import hides, is_tool, only_prepares, only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.machine import attributes, libraries, places
@@ -48,8 +48,12 @@ def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
     if not _changes(name):
         return
     places.reached(run, owner)
-    if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not (only_runs(name) or _HELD(name)):
+    if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not _computes(name):
         run.emit(Kind.OPAQUE, at)
+
+
+def _computes(name: str) -> bool:
+    return only_runs(name) or only_prepares(name) or _HELD(name)
 
 
 def may_act(func: Symbol) -> bool:

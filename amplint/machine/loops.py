@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amplint.domains import scheduler_units
+from amplint.domains import shown_counts
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import comparison, endless, questions
@@ -223,7 +223,7 @@ def _iterate(
             run.passed_over |= batches and signal == "continue" and run.passed[0] == before[0]
             run.gates[depth:], run.sometimes = [], sometimes
             if stream is not None and node.shape.backward:
-                scheduler_units.turn(run, stream, before)
+                shown_counts.turn(run, stream, before)
             run.tick += batches
             if batches:
                 comparison.compare(run)

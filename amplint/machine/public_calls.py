@@ -39,6 +39,7 @@ from amplint.state.values import (
     Origin,
     Parameters,
     Scaler,
+    Stream,
     Symbol,
     Value,
     text_of,
@@ -57,7 +58,7 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if name in reductions.NAMES:
         return unknown_calls.loss_of(run, reductions.made(run, name, args, keywords), [*args, *keywords.values()], at)
     if name in public.TRANSPARENT:
-        return args[0] if args else next(iter(keywords.values()), Symbol(f"{name}()"))
+        return args[0] if args else _handed_through(name, keywords)
     if ranks.wraps(name):
         return ranks.wrap(run, name, args, keywords)
     if precision.is_autocast(name):
@@ -72,6 +73,14 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
     if name in public.PRIMITIVES and (made := _special(run, name, args, keywords, at)) is not PLAIN:
         return made
     return _unknown(run, name, args, keywords, at, member)
+
+
+def _handed_through(name: str, keywords: Keywords) -> Value:
+    """What a wrapper hands through that is told it by name; a bar that is drawn by hand counts to a total."""
+    total = keywords.get("total")
+    if isinstance(total, Symbol) and "iterable" not in keywords:
+        return Stream(lambda index: index, bound=total)
+    return next(iter(keywords.values()), Symbol(f"{name}()"))
 
 
 def _special(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

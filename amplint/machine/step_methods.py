@@ -25,6 +25,7 @@ from amplint.domains import (
     retained_losses,
     scaler_switches,
     scheduler_units,
+    shown_counts,
     tensors,
     told_windows,
 )
@@ -106,6 +107,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         mappings.update(owner, as_dict(keywords), unknown, run.in_batches > 0)
     if isinstance(owner, (list, dict)):
         return mappings.call(owner, name, args)
+    if isinstance(owner, Stream) and name == "update":
+        shown_counts.advance(run, owner, args)
     if isinstance(owner, Averaged) and name == owner.method:
         return averages.update(run, args, keywords, at)
     origin = truths.origin_of(owner.parts) if isinstance(owner, Condition) else Origin.OPAQUE  # `(y > 0).float()`
@@ -242,7 +245,7 @@ def _scheduler(
         asked = {"asked": "yes"} if run.in_framework or run.passed[1] in run.doubts else {}
         sometimes = {"sometimes": "yes"} if run.sometimes else {}
         unread = {"unread": "yes"} if "unread" in owner.said else {}
-        measured = not unread and scheduler_units.of_the_batch(run, [*args, *keywords.values()])
+        measured = not unread and shown_counts.of_the_batch(run, [*args, *keywords.values()])
         metric = {"meant": EPOCHS} if measured else {}
         later = kind is Kind.SCHEDULER_TOLD and not (run.in_batches or owner.said)
         outside = {"outside": "yes"} if later else {}

@@ -151,7 +151,8 @@ def blanks(
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
     makes and wraps no model and makes no object that a step is asked of, calls none of the `seeds` and no function of
     the file that leads to one that does or to a backward or a step, says nothing of how a model is sharded, computes no
-    schedule and hands out no batches.
+    schedule and no number of steps, hands out no batches, and puts nothing into its object by a name that is
+    not written.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
@@ -166,7 +167,7 @@ def blanks(
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
         silent = silent and id(node) not in kept and not (makes is not None and makes.search(text))
-        silent = silent and not speaks_of_strategy(text)
+        silent = silent and not (speaks_of_strategy(text) or _SETS.search(text) or _COUNTS.search(text))
         silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
         if alone and silent and not (makes_a_model(node) or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
@@ -178,6 +179,9 @@ def blanks(
     yield from (place for name, places in idle.items() if name not in acting for place in places)
 
 
+_SETS = re.compile(r"\bsetattr\(\s*self\b|\bself\.__dict__\.update\(|\bvars\(self\)\.update\(")
+_COUNTS = re.compile(r"\breturn\b[^\n]*\blen\([\w.]+\)[^\n]*[*/][^\n]*epochs\b|\breturn\b[^\n]*epochs\b *\* *len\(")
+"""What returns the batches of all epochs."""
 _MAX_ROWS = 40
 """Rows of the constructor of a criterion; that of a model is longer, and says nothing of a loss."""
 

@@ -15,11 +15,16 @@ class Horizons:
     `warm`: what warm-ups count, with the details of the events that made their schedules. `multiplied`: schedules that
     are so many windows, and whether for each process. `shared_later`: epochs bound the run that were counted before a
     framework had its ranks share the loader. `totals`: per text of a number that is one less a part, the text of the
-    total. `rates`: by where one is set by hand, and its total, the position that it was set by last, and its schedule.
+    total. `bars`: per end of a progress bar what had passed each time it moved on by one: how often it had, the
+    micro-batches and the updates. `of_epochs`: the units of numbers of which the epochs of a loop are so many, counted
+    after that sharing. `rates`: by where one is set by hand, and its total, the position that it was set by last, and
+    its schedule.
     """
 
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
     multiplied: list[tuple[str, bool, dict[str, str]]] = field(default_factory=list)
     shared_later: bool = False
     totals: dict[str, str] = field(default_factory=dict)
+    bars: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    of_epochs: dict[str, set[str]] = field(default_factory=dict)
     rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)

@@ -36,6 +36,8 @@ def truth(run: Run, value: Value) -> bool:
     if isinstance(value, Symbol):
         if known_numbers.window_of(run, value) is not None:
             return True
+        if "loaded" in value.tags:
+            return True  # a loader that the program has made is there, and has batches
         if run.in_batches and value.name.lower() in _LAST_BATCH:
             return run.last_batch
         return run.decide(text_of(value), value.origin, default=value.origin is not Origin.DATA)

@@ -1,0 +1,137 @@
+"""What the loops of a run show that a number counts: it bounds them, or is compared with what is counted in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amplint.domains import schedule_meanings, units
+from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, NO_CHANCE, UNITS, UPDATES
+from amplint.protocol.values import with_changes
+from amplint.state.counting import names_epochs, tags_of
+from amplint.state.known_numbers import number
+from amplint.state.run import Run
+from amplint.state.values import Loss, Stream, Symbol, Value, text_of
+
+OF_BATCHES = "the loader's batches"
+"""By this text goes what one turn of a loop over a loader counts."""
+UNTOLD = "a total of which nobody can tell what it counts"
+"""Stands for the unit of a schedule of the program's own that is over after some number."""
+
+
+def bound_text(value: Value) -> str:
+    """What a bound goes by: its text, of a number the number."""
+    return str(int(value)) if isinstance(value, int) else text_of(value)
+
+
+def of_one_process(run: Run, text: str) -> bool:
+    """Whether the loops of the run show that a number counts the micro-batches or updates of a process.
+
+    What only keeps a count from going on shows nothing where epochs may be over before, nor does a progress bar.
+    """
+    if text == OF_BATCHES or (text.isdecimal() and int(text) < NO_CHANCE):
+        return False
+    horizons = run.horizons
+    found = run.turns.get(text, set()) or (set[str]() if horizons.shared_later else _compared(run, text))
+    if found:
+        return found <= {MICRO_BATCHES, UPDATES}
+    drawn = set[str]() if horizons.shared_later else _running_along(horizons.bars.get(text, []))
+    due = {UPDATES, MICRO_BATCHES} if run.passed[0] == run.passed[1] else {UPDATES}
+    return not due.isdisjoint(drawn | horizons.of_epochs.get(text, set()))
+
+
+def shown(run: Run, text: str) -> str | None:
+    """What the loops of the run show that a number counts: the turns of one that it bounds, over all epochs perhaps."""
+    shown, factors = runs_along_with(run, text), text.split(" * ")
+    if not shown and len(factors) > 1:
+        every = [runs_along_with(run, one) or {EPOCHS if names_epochs(one) else UNTOLD} for one in factors]
+        shown = set[str]().union(*every) - {EPOCHS}
+    return next(iter(shown)) if len(shown) == 1 and shown <= set(UNITS) else None
+
+
+def runs_along_with(run: Run, text: str) -> set[str]:
+    """The units that a number counts as far as loops or comparisons show it, or the total that it is a part of."""
+    found = run.turns.get(text, set()) | _compared(run, text)
+    return found if found or text not in run.horizons.totals else runs_along_with(run, run.horizons.totals[text])
+
+
+def _compared(run: Run, text: str) -> set[str]:
+    """What the counter counts that a symbol is compared with, if it runs along with one thing only."""
+    return _running_along(run.compared.get(text, []))
+
+
+def _running_along(seen: Sequence[tuple[int, int, int]]) -> set[str]:
+    """The units that a counter runs along with. `seen`: its values, the micro-batches and the updates of each time."""
+    found = set()
+    for place, unit in ((1, MICRO_BATCHES), (2, UPDATES)):
+        if len({row[place] for row in seen}) > 2 and len({row[0] - row[place] for row in seen}) == 1:
+            found.add(unit)
+    return found
+
+
+def compare(run: Run, left: Value, right: Value) -> None:
+    """Notes that a counter is compared with a symbol."""
+    counter, bound = (left, right) if isinstance(right, Symbol) else (right, left)
+    value = number(run, counter)
+    schedule_meanings.compare(run, left, right)
+    if isinstance(bound, Symbol) and isinstance(value, int):
+        micro, updates, _ = run.passed
+        run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))
+
+
+def less(run: Run, op: str, made: Value, total: Value, part: Value) -> None:
+    """Notes that a number is a total less a part of it, a warm-up perhaps: it counts what the total does.
+
+    Of numbers that are known it has to be most of the total: the rest may be what the total has too many of.
+    """
+    if op != "-" or run.in_batches or not isinstance(total, (Symbol, int)):
+        return
+    most = not isinstance(total, int) or not isinstance(part, int) or NO_CHANCE <= 2 * part <= total
+    if most:
+        run.horizons.totals[bound_text(made)] = bound_text(total)
+
+
+def at_least_one(run: Run, made: Symbol, values: list[Value]) -> Symbol:
+    """A number that is kept from falling below 1 counts what it would without."""
+    rest = [value for value in values if not (type(value) is int and value <= 1)]
+    if len(values) != 2 or len(rest) != 1 or not isinstance(rest[0], Symbol):
+        return made
+    run.horizons.totals[made.text] = bound_text(rest[0])
+    return with_changes(made, tags=rest[0].tags)
+
+
+_BATCHES = frozenset({"batches", "parts", "divided", "multiplied", "shrunk"})
+"""What a number of a loader's batches may be besides."""
+
+
+def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
+    """Notes what has passed in one turn of a loop: over a range by its bound, over a loader by its batches."""
+    ones = [unit for unit, now, then in zip(UNITS, run.passed, before, strict=True) if now - then == 1]
+    if run.passed[0] == before[0]:
+        return  # nothing was back-propagated: a batch that was passed over
+    unit = ones[0] if ones else "several"
+    bound = stream.bound if stream.bound is not None else stream.length
+    run.horizons.shared_later |= units.EPOCHS_BEFORE in tags_of(bound)
+    for tag in tags_of(bound):
+        if text := units.divided_by_an_epoch(tag):
+            run.horizons.of_epochs.setdefault(text, set()).add(units.unit_of_epochs(tags_of(bound)))
+    if bound is not None:
+        run.turns.setdefault(bound_text(bound), set()).add(unit)
+    if stream.batches or tags_of(stream.length) & _BATCHES == {"batches"}:
+        run.turns.setdefault(OF_BATCHES, set()).add(unit)
+
+
+def advance(run: Run, bar: Stream, args: Sequence[Value]) -> None:
+    """Notes that a progress bar moves on by one: what its end counts runs along with what has passed."""
+    if bar.bound is not None and (not args or args[0] == 1):
+        seen = run.horizons.bars.setdefault(bound_text(bar.bound), [])
+        micro, updates, _ = run.passed
+        seen.append((len(seen) + 1, micro, updates))
+
+
+def of_the_batch(run: Run, args: list[Value]) -> bool:
+    """Whether a scheduler is handed the loss of one of a loader's batches: a metric, which `ReduceLROnPlateau` alone
+    takes."""
+    of_batch = any(
+        isinstance(value, Loss) or (isinstance(value, Symbol) and value.text == "loss.item()") for value in args
+    )
+    return of_batch and run.in_batches > 0 and OF_BATCHES in run.turns
