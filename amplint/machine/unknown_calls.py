@@ -271,14 +271,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if losses and unseen.keeps_loss(run, name, values):
         return with_changes(losses[0], attached=False)
     if is_criterion(name):
-        divides = losses or told_windows.was_told(run, func) or told_windows.speaks_of_window(run, values)
-        if not values or _is_made(run, func, values):
-            return _criterion(func, values, keywords, bool(divides))
-        trail = precision.trail_of(run, values)
-        if roles.is_model(run, func):
-            trail.reach = provenance.through(run, func.text, values)
-        trail.of_all = ranks.speaks_of_all(name)
-        return Loss(None if divides else Fraction(1), trail=trail)
+        return _of_criterion(run, func, values, keywords, bool(losses))
     model = with_changes(func, text=func.text.removesuffix(_FORWARD)) if func.text.endswith(_FORWARD) else func
     if model is not func or (roles.is_model(run, func) and words.words(name)[0] not in _MAKING):
         return _output(run, model, args, keywords)
@@ -299,6 +292,20 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     governed = func.governed
     made = Symbol(text, origin, governed=governed, tags=tags, ran=ran, half=func.half, reach=through, given=given)
     return with_changes(made, endless=True) if says_endless(text) else made
+
+
+def _of_criterion(
+    run: Run, func: Symbol, values: list[Value], keywords: dict[str, Value], of_losses: bool
+) -> Symbol | Loss:
+    """What something called a loss function returns: one, where it is made, or a loss."""
+    divides = of_losses or told_windows.was_told(run, func) or told_windows.speaks_of_window(run, values)
+    if not values or _is_made(run, func, values):
+        return _criterion(func, values, keywords, divides)
+    trail = precision.trail_of(run, values)
+    if roles.is_model(run, func):
+        trail.reach = provenance.through(run, func.text, values)
+    trail.of_all = ranks.speaks_of_all(func.name)
+    return Loss(None if divides else Fraction(1), trail=trail)
 
 
 _FORWARD = ".forward"
