@@ -51,9 +51,7 @@ def _scalers(nodes: list[object]) -> set[str]:
     """The names of torch's scalers that are made here and that may be enabled; none where a framework is at work."""
     imports = [node for node in nodes if isinstance(node, ir.Import)]
     roots = {node.qualified.lstrip(".").partition(".")[0] for node in imports}
-    if roots & (GOVERNS - LEAVES_SAVING) or any(
-        isinstance(node, ir.Class) and node.name in _CLASSES for node in nodes
-    ):
+    if roots & (GOVERNS - LEAVES_SAVING) or any(isinstance(node, ir.Class) and node.name in _CLASSES for node in nodes):
         return set()
     public = _public(nodes)
     made = {
