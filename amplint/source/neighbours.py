@@ -1,9 +1,9 @@
 """Which file an import means: looked for on disk, beside the importing file and above it, never in what is installed.
 
 Of two files that a name could mean, the one is meant that more of the name leads to: `trainer.build` is not looked for
-in a module `trainer/trainer.py`. A name that could mean two all the same means none, and neither does one of the standard
-library or of a library that a dialect speaks of. What was named on the command line does not matter, so a file by
-itself has the same neighbours as the whole tree.
+in a module `trainer/trainer.py`. A name that could mean two all the same means none, and neither does one of the
+standard library or of a library that a dialect speaks of. What was named on the command line does not matter, so a
+file by itself has the same neighbours as the whole tree.
 """
 
 from __future__ import annotations
