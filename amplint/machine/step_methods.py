@@ -295,15 +295,17 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
     detail |= {"undivided": "yes"} if run.in_framework and trail.shared is None else {}
     detail |= {name: said for name, said in (("twice", trail.shared), (OFF_BY, trail.off)) if said}
+    scaled = loss.scaler is not None or trail.perhaps
+    detail |= precision.scales_elsewhere(run, trail.forward, scaled, trail.off)
     run.emit(
         Kind.BACKWARD,
         at,
         scaler=loss.scaler,
         weight=None if loss.factors or loss.summed or run.hooked else loss.share,
-        scaled=loss.scaler is not None or trail.perhaps,
+        scaled=scaled,
         factors=loss.factors,
         detail=detail,
-        forward=precision.of_backward(run, trail.forward, loss.scaler is not None or trail.perhaps, trail.off),
+        forward=trail.forward,
         reach=provenance.asked(run, penalties.told(run, trail.reach)),
         **ranks.backward(run, at),
     )
