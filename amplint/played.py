@@ -62,7 +62,7 @@ class Played:
         along: Played | None = None,
         defaults: Defaults = NOTHING,
     ) -> None:
-        self.defaults = defaults if along is None else along.defaults
+        self.defaults: Defaults = defaults if along is None else along.defaults
         self.along = along
         self.program, self.tail, self.patience, self.ones = program, tail, patience, ones
         self.budget = Budget() if budget is None else budget
