@@ -21,6 +21,9 @@ from amplint.source.trees import every_node, inside, tree_of
 _PARSES = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 _UPDATES = frozenset({"set_defaults", "update"})
 _SETTINGS = within(words.SETTINGS)
+_SPEAKS = ("arg", "opt", "pars")
+"""Of the options of a command line, in a text or in the name of what gives them."""
+
 _READS = frozenset({"dict", "print", "str", "vars"})
 _OTHERWISE = frozenset({"configargparse", "jsonargparse"})
 """Libraries whose parsers of the same shape read files of settings too."""
@@ -30,8 +33,8 @@ Functions = dict[str, ast.FunctionDef]
 
 def options_of(path: str, text: str) -> Defaults:
     """The defaults of the options that a file declares, or a function of a neighbouring file that it has parse them."""
-    tree = _tree(text)
-    if tree is None or not ("argparse" in text or _SETTINGS(text) or "parse" in text):
+    tree = _tree(text) if any(word in text for word in _SPEAKS) else None
+    if tree is None:
         return NOTHING
     nodes = every_node(tree)
     own = _declared(nodes, text)
@@ -192,7 +195,7 @@ def _handed(path: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, dict[str
         module = "." * node.level + (node.module or "")
         for alias in node.names:
             name = alias.asname or alias.name
-            if name in called and ("arg" in name.lower() or "opt" in name.lower() or "parse" in name.lower()):
+            if name in called and any(word in name.lower() for word in _SPEAKS):
                 found = _elsewhere(path, f"{module}{'' if module.endswith('.') else '.'}{alias.name}")
                 if found is not None:
                     yield name, found

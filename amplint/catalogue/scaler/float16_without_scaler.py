@@ -13,6 +13,9 @@ float16 is what `torch.autocast("cuda")` and `torch.cuda.amp.autocast()` choose 
 with `dtype=torch.bfloat16` need no scaler, since bfloat16 has the exponents of float32, and on a CPU the default is
 bfloat16.
 
+A program that has a scaler decides itself when it takes it. It is told of the mistake where its own defaults make it:
+mixed precision is on unless one asks for less, and the scaler is off unless one asks for it.
+
 ## Example
 
 ```python bad
