@@ -140,7 +140,7 @@ class Played:
 
     def _found(self, at: int) -> _Runs:
         if at not in self._runs:
-            new = Model(tail=self.tail, ones=self.ones)
+            new = Model(tail=self.tail, ones=self.ones, defaults=self.defaults)
             self._runs[at] = self._played(at, new)
         found = self._runs[at]
         self.budget.spent += 0 if at in self._asked else found.cost

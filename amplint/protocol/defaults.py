@@ -26,6 +26,13 @@ class Defaults:
         answers = ((key, self._answer(key)) for key in keys) if self.values else ()
         return {key: answer for key, answer in answers if answer is not None}
 
+    def named(self, text: str) -> str | None:
+        """The default of what goes by a text, if it is a name."""
+        asked = _ASKED.match(text)
+        known = asked is not None and asked["holder"] in self.holders
+        value = self.values.get(asked["name"]) if asked is not None and known else None
+        return value if isinstance(value, str) and value.isidentifier() else None
+
     def _answer(self, key: str) -> bool | None:
         asked = _ASKED.match(key)
         if asked is None or asked["holder"] not in self.holders or asked["name"] not in self.values:
