@@ -66,7 +66,7 @@ def findings_of(
             return []
         if not reading.played.program.neighbours and not taught and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
-        played = reading.played if tail == 1 else Played(reading.played.program, tail, defaults=reading.played.defaults)
+        played = reading.played if tail == 1 else reading.played.anew(tail)
         played.begin()
         facts = list(_facts(filename, reading.body, versions))
         said = {(breach.rule, breach.site.row) for breach in facts}
@@ -169,9 +169,7 @@ def loops_of(
         reading = read_program(text, filename, taught)
         if reading is None:
             return []
-        played = reading.played
-        if patience != 1:
-            played = Played(played.program, patience=patience, defaults=played.defaults)
+        played = reading.played if patience == 1 else reading.played.anew(patience=patience)
         placed = loop_places(played.program.body)  # what loops hold is known of a program, not of a text
         places = [(Site(filename, *extent(node)), function) for node, function in placed]
         functions = {site for (node, _), (site, _) in zip(placed, places, strict=True) if isinstance(node, ir.Function)}

@@ -71,6 +71,10 @@ class Played:
         self._runs: dict[int, _Runs] = {}
         self._asked: set[int] = set()
 
+    def anew(self, tail: int = 1, patience: int = 1) -> Played:
+        """The same program, of which nothing has been played."""
+        return Played(self.program, tail, patience, defaults=self.defaults)
+
     def begin(self) -> None:
         """A file is looked at from the beginning: what was played before is there, and counts all the same."""
         self.budget, self._asked = Budget(), set()
