@@ -7,12 +7,16 @@ the remedy, whatever is answered to what has no default.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from amplint.catalogue.rule import Rule
 from amplint.flow.breaches import Trace
 
 Choices = Mapping[str, bool]
+
+_CUDA = re.compile(r"(?i)cuda|gpu")
+_DENIED = re.compile(r"(?i)(?:no|not|disable|without)[-_ ]?(?:cuda|gpu)|n_?gpus? == 0")
 
 MOST_OPEN = 8
 """Conditions without a default that are answered otherwise, each by itself."""
@@ -29,10 +33,16 @@ def waits_for(rule: Rule, traces: Sequence[Trace]) -> list[list[Choices] | None]
     asked = [{**trace.choices, **trace.defaults} for trace in with_remedy]
     return [
         [one for one in (*asked, *_flipped(trace)) if not _is_played(one, by_default)]
-        if trace.settled and all(_apart_by_default(trace, other) for other in with_remedy)
+        if trace.settled and _on_its_device(trace) and all(_apart_by_default(trace, other) for other in with_remedy)
         else None
         for trace in traces
     ]
+
+
+def _on_its_device(trace: Trace) -> bool:
+    """Whether nothing in a run says that it is one without CUDA, where what is for CUDA alone does nothing."""
+    asked = ((key, value) for key, value in trace.choices.items() if _CUDA.search(key))
+    return all(value is (_DENIED.search(key) is None) for key, value in asked)
 
 
 def _apart_by_default(trace: Trace, other: Trace) -> bool:
