@@ -43,9 +43,11 @@ def options_of(path: str, text: str) -> Defaults:
         return NOTHING
     found = _holders(nodes, _parsing(nodes) | handed.keys())
     values = own if own is not None else next(iter(handed.values()))
-    if len(handed) > 1 or not found or _changed(nodes, found):
+    lost = _set_by_neighbours(path, nodes, found)
+    if len(handed) > 1 or not found or lost is None or _changed(nodes, found):
         return NOTHING
-    return Defaults(frozenset(found), values)
+    lost |= {name for name, value in _set_in(nodes, _aliases(nodes, found)) if not _is_played(value)}
+    return Defaults(frozenset(found), {name: value for name, value in values.items() if name not in lost})
 
 
 def _tree(text: str) -> ast.Module | None:
@@ -132,7 +134,7 @@ def _parses(value: ast.expr | None, functions: set[str]) -> bool:
     if isinstance(value.func, ast.Name) and value.func.id in functions:
         return True
     own = any(one.arg not in (None, "args") for one in value.keywords)
-    given = [*value.args, *(one.value for one in value.keywords)]
+    given = _given(value)
     literal = any(isinstance(one, (ast.List, ast.Tuple)) and one.elts for one in given)
     return isinstance(value.func, ast.Attribute) and value.func.attr in _PARSES and not own and not literal
 
@@ -165,8 +167,7 @@ def _changed(nodes: Iterable[ast.AST], holders: set[str]) -> bool:
 
 
 def _sets(call: ast.Call, holders: set[str]) -> bool:
-    name, given = last_name(call.func), [*call.args, *(one.value for one in call.keywords)]
-    handed = any(last_name(value) in holders for value in given)
+    name, handed = last_name(call.func), any(last_name(value) in holders for value in _given(call))
     if isinstance(call.func, ast.Attribute) and name in _UPDATES:
         return name == "set_defaults" or _is_inside(call.func.value, holders)
     if name == "setattr":
@@ -186,19 +187,76 @@ def _is_inside(owner: ast.expr, holders: set[str]) -> bool:
     return last_name(held) in holders
 
 
+def _set_by_neighbours(path: str, nodes: Iterable[ast.AST], holders: set[str]) -> set[str] | None:
+    """The attributes that are set in the neighbouring files whose functions are handed what holds options; None where
+    all may be, or where a function is called for no more than what it does to them, and is not seen."""
+    imports = dict(_imports(nodes))
+    lost = set[str]()
+    for node in nodes:
+        call = node.value if isinstance(node, ast.Expr) else node
+        if not isinstance(call, ast.Call) or not any(last_name(one) in holders for one in _given(call)):
+            continue
+        first, *rest = ast.unparse(call.func).split(".")
+        place = resolved(path, ".".join((imports[first], *rest))) if first in imports else None
+        text = text_of(place[0]) if place is not None else None
+        tree = _tree(text) if text is not None else None
+        inner = every_node(tree) if tree is not None else []
+        known = _aliases(inner, set())
+        if tree is not None and not _changed(inner, known):
+            lost |= {name for name, _ in _set_in(inner, known)}
+        elif tree is not None or (call is not node and first in imports and not rest):
+            return None
+    return lost
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(one.value for one in call.keywords)]
+
+
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The names that imports bind, and what they stand for."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{module}{'' if module.endswith('.') else '.'}{alias.name}"
+        elif isinstance(node, ast.Import):
+            yield from ((alias.asname or alias.name, alias.name) for alias in node.names)
+
+
+def _aliases(nodes: Iterable[ast.AST], holders: set[str]) -> set[str]:
+    """The names that what holds options may go by: its own, those that are bound to it, and all of parameters."""
+    known = holders | ({node.arg for node in nodes if isinstance(node, ast.arg)} - {"self", "cls"})
+    return known | {name for node in nodes for name, value in _bound(node) if last_name(value) in known}
+
+
+def _set_in(nodes: Iterable[ast.AST], holders: set[str]) -> Iterator[tuple[str, ast.expr | None]]:
+    """The attributes of what is called so that are set, with what they are set to."""
+    for node in nodes:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, _SETS) else []
+        for target in targets:
+            every = target.elts if isinstance(target, ast.Tuple) else [target]
+            for one in every:
+                if isinstance(one, ast.Attribute) and last_name(one.value) in holders:
+                    yield one.attr, node.value if isinstance(node, ast.Assign) and one is target else None
+
+
+_SETS = (ast.AugAssign, ast.AnnAssign, ast.For)
+
+
+def _is_played(value: ast.expr | None) -> bool:
+    """Whether a run knows what an attribute is set to, where it comes there: a truth, or another number."""
+    return isinstance(value, ast.Constant) and isinstance(value.value, (bool, int))
+
+
 def _handed(path: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, dict[str, Default]]]:
     """The functions of neighbouring files that return options, by the names that they are imported by."""
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    for node in nodes:
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        module = "." * node.level + (node.module or "")
-        for alias in node.names:
-            name = alias.asname or alias.name
-            if name in called and any(word in name.lower() for word in _SPEAKS):
-                found = _elsewhere(path, f"{module}{'' if module.endswith('.') else '.'}{alias.name}")
-                if found is not None:
-                    yield name, found
+    for name, qualified in _imports(nodes):
+        if name in called and any(word in name.lower() for word in _SPEAKS):
+            found = _elsewhere(path, qualified)
+            if found is not None:
+                yield name, found
 
 
 def _elsewhere(path: str, qualified: str) -> dict[str, Default] | None:

@@ -101,3 +101,36 @@ def test_they_are_those_of_a_neighbour_that_parses_them(tmp_path):
     text = "from options import get_args\nopt = get_args()\n"
     assert options_of(str(tmp_path / "train.py"), text).of(["opt.fast"]) == {"opt.fast": False}
     assert options_of(str(tmp_path / "train.py"), text + "opt.__dict__.update(config)\n") == NOTHING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "args.fast = args.fast or torch.cuda.is_available()",
+        "def check(found):\n    found.fast = bool(found.fast)\ncheck(args)",
+        "same = args\nsame.fast, same.slow = choose()",
+        "for args.fast in (True, False): pass",
+    ],
+)
+def test_one_that_is_set_to_what_is_computed_is_not_known(text):
+    declared = "parser.add_argument('--fast')\nparser.add_argument('--other')"
+    found = options_of("train.py", AROUND.format(declared=declared) + text)
+    assert dict(found.values) == {"other": None}
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "known"),
+    [
+        ("def check(opt):\n    opt.fast = True\n", {"other"}),
+        ("def check(opt):\n    print(opt.fast)\n", {"fast", "other"}),
+        ("def check(opt):\n    vars(opt).update(settings)\n", set()),
+        ("def check(opt):\n    opt.__dict__[name] = value\n", set()),
+        (None, set()),
+    ],
+)
+def test_what_a_neighbour_sets_is_not_known(tmp_path, neighbour, known):
+    if neighbour is not None:
+        (tmp_path / "checks.py").write_text(neighbour)
+    declared = "parser.add_argument('--fast')\nparser.add_argument('--other')"
+    text = "from checks import check\n" + AROUND.format(declared=declared) + "check(args)\n"
+    assert set(options_of(str(tmp_path / "train.py"), text).values) == known
