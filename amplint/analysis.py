@@ -66,7 +66,7 @@ def findings_of(
             return []
         if not reading.played.program.neighbours and not taught and not more_than_zeroing(text):
             return []  # it zeroes gradients that nothing of the project makes
-        played = reading.played if tail == 1 else Played(reading.played.program, tail)
+        played = reading.played if tail == 1 else reading.played.anew(tail)
         played.begin()
         facts = list(_facts(filename, reading.body, versions))
         said = {(breach.rule, breach.site.row) for breach in facts}
@@ -169,7 +169,7 @@ def loops_of(
         reading = read_program(text, filename, taught)
         if reading is None:
             return []
-        played = reading.played if patience == 1 else Played(reading.played.program, patience=patience)
+        played = reading.played if patience == 1 else reading.played.anew(patience=patience)
         placed = loop_places(played.program.body)  # what loops hold is known of a program, not of a text
         places = [(Site(filename, *extent(node)), function) for node, function in placed]
         functions = {site for (node, _), (site, _) in zip(placed, places, strict=True) if isinstance(node, ir.Function)}
@@ -273,7 +273,8 @@ def _all_breaches(
         hidden = breach.key not in always and short.comes_to(breach.entry, breach.site)
         yield replace(breach, raised=tuple(sorted(short.shortened(breach.entry)))) if hidden else breach
     opened, names = released(played.program)
-    for breach in _breaches(Played(opened, played.tail, budget=played.budget), rules) if names else ():
+    again = Played(opened, played.tail, budget=played.budget, defaults=played.defaults)
+    for breach in _breaches(again, rules) if names else ():
         if breach.key not in said and not breach.mild:
             yield replace(breach, mild=True, latent=names)
 
@@ -314,10 +315,10 @@ def _judged(played: Played, at: int, rules: Mapping[str, Rule]) -> list[Breach]:
             break
         found = judge(played.traces(at), rules, seen)
     for _ in range(DOUBTS):
-        if not played.try_also(at, [choices for breach in found for choices in breach.without]):
+        if not played.try_also(at, [choices for one in found for choices in (*one.waits, *one.without)]):
             break
         found = judge(played.traces(at), rules, seen)
-    return found
+    return [breach for breach in found if not breach.waits]
 
 
 def _finding(breach: Breach, lines: Sequence[str]) -> Finding:

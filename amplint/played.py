@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -13,6 +13,7 @@ from amplint.flow.breaches import Trace, comes_to, steps
 from amplint.flow.choices import all_runs
 from amplint.lower.passing_on import passing_on
 from amplint.machine.entry_points import Entry, entries, play
+from amplint.protocol.defaults import NOTHING, Defaults
 from amplint.protocol.events import Kind, Site
 from amplint.state.counting import names_window
 from amplint.state.model import Again, Model
@@ -22,6 +23,9 @@ from amplint.state.values import Origin, last_part
 Choices = Mapping[str, bool]
 
 MAX_RESTARTS = 12
+MOST_SETTLED = 3
+"""Runs from one entry that differ in what has no default, and are played for what has one."""
+
 MOST_DOUBTED = 24
 """Runs from one entry that are played after all others, because they may refute what those show."""
 
@@ -45,6 +49,7 @@ class Played:
     `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
     `ones`: windows that have a single micro-step. `budget`: what other runs of the same file have spent of. `along`:
     the same program on another model; what was decided in its runs is decided here, and nothing else is tried.
+    `defaults`: of the options of the program: what it does under these is always played.
     """
 
     def __init__(
@@ -55,7 +60,9 @@ class Played:
         ones: frozenset[str] = frozenset(),
         budget: Budget | None = None,
         along: Played | None = None,
+        defaults: Defaults = NOTHING,
     ) -> None:
+        self.defaults: Defaults = defaults if along is None else along.defaults
         self.along = along
         self.program, self.tail, self.patience, self.ones = program, tail, patience, ones
         self.budget = Budget() if budget is None else budget
@@ -63,6 +70,10 @@ class Played:
         self._through = passing_on(program)
         self._runs: dict[int, _Runs] = {}
         self._asked: set[int] = set()
+
+    def anew(self, tail: int = 1, patience: int = 1) -> Played:
+        """The same program, of which nothing has been played."""
+        return Played(self.program, tail, patience, defaults=self.defaults)
 
     def begin(self) -> None:
         """A file is looked at from the beginning: what was played before is there, and counts all the same."""
@@ -80,7 +91,7 @@ class Played:
     def traces(self, at: int) -> list[Trace]:
         """What happened in the runs from an entry."""
         found = self._found(at)
-        found.traces += [_trace(run, self.entries[at]) for run in found.runs[len(found.traces) :]]
+        found.traces += [self._trace(at, run) for run in found.runs[len(found.traces) :]]
         return list(found.traces)
 
     def windows(self, among: Iterable[str]) -> frozenset[str]:
@@ -110,7 +121,7 @@ class Played:
         found = self._found(at)
         run = next((one for one in found.runs if one.choices == choices), None)
         try:
-            return _trace(run or play(self.program, self.entries[at], found.model, dict(choices)), self.entries[at])
+            return self._trace(at, run or play(self.program, self.entries[at], found.model, dict(choices)))
         except Again:
             return None
 
@@ -133,7 +144,7 @@ class Played:
 
     def _found(self, at: int) -> _Runs:
         if at not in self._runs:
-            new = Model(tail=self.tail, ones=self.ones)
+            new = Model(tail=self.tail, ones=self.ones, defaults=self.defaults)
             self._runs[at] = self._played(at, new)
         found = self._runs[at]
         self.budget.spent += 0 if at in self._asked else found.cost
@@ -155,9 +166,10 @@ class Played:
                 if choices is not None:
                     made = [one({**choices})], False
                 elif known := self.along.known(at) if self.along is not None else []:
-                    made = _different([one(run.choices) for run in known]), self._along_is_complete(at)
+                    made = self._different([one(run.choices) for run in known]), self._along_is_complete(at)
                 else:
-                    made = all_runs(one, idle=idle, patience=self.patience)
+                    runs, complete = all_runs(one, idle=idle, patience=self.patience)
+                    made = [*runs, *self._by_default(one, runs)], complete
                 return _Runs(model, *made, cost=sum(costs))
             except Again:
                 continue
@@ -165,6 +177,41 @@ class Played:
 
     def _along_is_complete(self, at: int) -> bool:
         return self.along is not None and self.along.runs(at)[1]
+
+    def _by_default(self, one: Callable[[dict[str, bool]], Run], runs: Sequence[Run]) -> Iterator[Run]:
+        """The runs of the program under its own defaults that are none of some runs, though these are like them but for
+        what has a default."""
+        settled = [run for run in runs if self._is_settled(run)]
+        for run in runs:
+            wanted = {**run.choices, **self.defaults.of(run.choices)}
+            if self.defaults.of(run.choices) and not any(_agree(wanted, known) for known in settled):
+                settled.append(found := self._settled(one, wanted))
+                yield found
+            if len(settled) >= MOST_SETTLED:
+                return
+
+    def _settled(self, one: Callable[[dict[str, bool]], Run], wanted: dict[str, bool]) -> Run:
+        """A run with some choices, in which what else has a default comes out by that."""
+        run = one(wanted)
+        for _ in range(MOST_SETTLED):
+            if self._is_settled(run):
+                break
+            run = one(wanted := {**wanted, **self.defaults.of(run.choices)})
+        return run
+
+    def _is_settled(self, run: Run) -> bool:
+        return all(run.choices[key] is value for key, value in self.defaults.of(run.choices).items())
+
+    def _different(self, runs: Iterable[Run]) -> list[Run]:
+        """Runs without those in which only that happened which has happened in an earlier one, under the program's
+        defaults or under other settings as well."""
+        first: dict[Hashable, Run] = {}
+        for run in runs:
+            first.setdefault((run.happened, self._is_settled(run)), run)
+        return list(first.values())
+
+    def _trace(self, at: int, run: Run) -> Trace:
+        return _trace(run, self.entries[at], self.defaults.of(run.choices))
 
     def leaves_out(self, at: int) -> bool:
         """Whether an entry is left out, since what the runs of its file may take together is spent."""
@@ -182,12 +229,9 @@ class Played:
         return start in executed or (through is not None and through <= executed)
 
 
-def _different(runs: Iterable[Run]) -> list[Run]:
-    """Runs without those in which only that happened which has happened in an earlier one."""
-    first: dict[Hashable, Run] = {}
-    for run in runs:
-        first.setdefault(run.happened, run)
-    return list(first.values())
+def _agree(wanted: Choices, run: Run) -> bool:
+    """Whether a run answers all that it is asked as is wanted."""
+    return all(wanted.get(key, value) is value for key, value in run.choices.items())
 
 
 def side_by_side(before: Played, after: Played) -> list[tuple[Trace, Trace]] | None:
@@ -215,7 +259,7 @@ def _begins(entry: Entry) -> tuple[str | None, ...]:
     return entry.function.name if entry.function is not None else None, entry.klass, entry.heir
 
 
-def _trace(run: Run, entry: Entry) -> Trace:
+def _trace(run: Run, entry: Entry, defaults: Choices) -> Trace:
     def chosen(origin: Origin) -> frozenset[str]:
         return frozenset(decision.key for decision in run.decisions.values() if decision.origin is origin)
 
@@ -228,4 +272,5 @@ def _trace(run: Run, entry: Entry) -> Trace:
         not (entry.complete or run.whole),
         cut,
         frozenset(run.idle),
+        defaults,
     )

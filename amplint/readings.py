@@ -22,6 +22,7 @@ from amplint.played import Played
 from amplint.source.asked import Answers, heard_again, recorded, still_so
 from amplint.source.ignored_targets import ignored_targets
 from amplint.source.languages import script_of
+from amplint.source.options import options_of
 from amplint.source.parse import parse
 from amplint.source.reading import Unparsable, Unreadable, read
 from amplint.source.scout import MAX_DEPTH, scout
@@ -54,9 +55,9 @@ def read_program(text: str, filename: str, taught: Teaching) -> Reading | None:
         return None
     with recorded() as asked:
         body = with_documents(filename, spelled_out(filename, Statements(parse(reduced)).module()))
-        made = program(filename, text, body, taught)
+        made, defaults = program(filename, text, body, taught), options_of(filename, text)
     made = replace(made, ignored=cache(partial(_heard, made.ignored, asked)))
-    reading = Reading(body, Played(made), asked)
+    reading = Reading(body, Played(made, defaults=defaults), asked)
     for old in list(_READ)[: len(_READ) + 1 - MOST_READ]:
         del _READ[old]
     _READ[place] = reading
@@ -90,7 +91,7 @@ def played_file(filename: str, taught: Teaching, tail: int = 1) -> Played | None
         if reduced is None:
             return None
         body = with_documents(filename, spelled_out(filename, Statements(parse(reduced)).module()))
-        return Played(program(filename, text, body, taught), tail)
+        return Played(program(filename, text, body, taught), tail, defaults=options_of(filename, text))
     except (Unparsable, Unreadable):
         return None
 

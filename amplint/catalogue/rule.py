@@ -116,8 +116,10 @@ class Rule:
     and its version, from which on it is a mistake: the rule is silent where the project allows older ones only.
     `noisy_unrun`: without a run it is right but noisy, and opt-in. `refuted_by`: events that
     refute it wherever they happen, under any choice of run constants: the program has what the rule misses, and decides
-    itself when it is needed. `undecided`: of a moment that does not show the mistake, whether it may be made all the
-    same. `compare` judges the runs of a program under all its settings, one beside the others, before anything runs.
+    itself when it is needed. `remedied`: such an event that tells of the run that it happens in alone: where a setting
+    has it happen, the program under its own defaults is judged all the same. `undecided`: of a moment that does not
+    show the mistake, whether it may be made all the same. `compare` judges the runs of a program under all its
+    settings, one beside the others, before anything runs.
     `remedy`: what puts it right.
     """
 
@@ -141,6 +143,7 @@ class Rule:
     since: tuple[str, str] | None = None
     begins: tuple[str, str] | None = None
     refuted_by: Callable[[Event], bool] | None = None
+    remedied: Callable[[Event], bool] | None = None
     compare: Callable[[Sequence[Sequence[Event]]], Iterable[Contrast]] | None = None
     noisy_unrun: bool = False
     undecided: Callable[[Moment], bool] | None = None

@@ -19,7 +19,7 @@ from amplint.dialects.public import DTYPES, NEUTRAL, SPELLED, without_graph
 from amplint.dialects.vocabulary import within
 from amplint.domains import provenance
 from amplint.flow import program as ir
-from amplint.protocol.precision import LOWER, Precision, together
+from amplint.protocol.precision import LOWER, SCALES_ELSEWHERE, Precision, together
 from amplint.state import truths
 from amplint.state.contexts import Autocast, NoSync, Region, Stack
 from amplint.state.scopes import Scope
@@ -198,15 +198,14 @@ def of_call(run: Run, function: Symbol) -> Precision:
     return run.region.precision if run.region.precision in LOWER else Precision.UNKNOWN
 
 
-def of_backward(run: Run, ran: Precision, scaled: bool | None, off: str = "") -> Precision:
-    """The precision that a loss comes from. float16 without a scale is nobody's mistake where the module has a scaler:
-    whoever wrote it knows what it is for (a look for batches that do not fit into memory goes without), unless it is
-    `off` by a wrong comparison.
+def scales_elsewhere(run: Run, ran: Precision, scaled: bool | None, off: str = "") -> dict[str, str]:
+    """The detail of a backward from float16 without a scale where the module has a scaler: whoever wrote it knows what
+    it is for (a look for batches that do not fit into memory goes without), unless it is `off` by a wrong comparison.
     """
     if ran is not Precision.FLOAT16 or scaled is not False or off:
-        return ran
+        return {}
     known = any("unscale_" in used or {"scale", "step"} <= used for used in run.program.usage.values())
-    return Precision.LOWERED if known else ran
+    return {SCALES_ELSEWHERE: "yes"} if known else {}
 
 
 def trail_of(run: Run, values: list[Value]) -> Trail:

@@ -19,6 +19,7 @@ class Trace:
     `opaque`: choices about what code did that could not be followed. `data`: choices that depend on the batches.
     `open`: what the gradients held before the first event is not known. `cut`: the program itself, or a limit, ended
     the run before its time. `idle`: the places of calls that did nothing, such as those of a scaler that is off.
+    `defaults`: how those of its choices are by default of which that is written.
     """
 
     events: Sequence[Event]
@@ -28,6 +29,12 @@ class Trace:
     open: bool = False
     cut: bool = False
     idle: frozenset[Site] = frozenset()
+    defaults: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the run is one of the program under its own defaults."""
+        return all(self.choices.get(key) is value for key, value in self.defaults.items())
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,8 @@ class Breach:
     the calls that led there, from the outermost.
     `shown`: where in its trace it shows; `scene`: what happened around that, if a remedy needs it. `otherwise`: the
     choices of its run, each time with another one that is free taken the other way: such runs may refute it. `without`:
-    the same with each of `assumed`: such runs say whether it is needed.
+    the same with each of `assumed`: such runs say whether it is needed. `waits`: the choices of runs that have to be
+    played before it is certain.
     `about`: calls that say what the user calls the optimizer of the moment, and its scaler. `entry`: from which of the
     program's beginnings it showed.
     """
@@ -66,6 +74,7 @@ class Breach:
     scene: Scene | None = field(default=None, compare=False, repr=False)
     otherwise: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
     without: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
+    waits: tuple[Mapping[str, bool], ...] = field(default=(), compare=False, repr=False)
     about: tuple[tuple[Kind, Site], ...] = field(default=(), compare=False, repr=False)
     entry: int = field(default=0, compare=False)
 

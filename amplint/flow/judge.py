@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.through import words_of
 from amplint.flow.breaches import Breach, Shown, Trace, asking_of, moments, steps, visits
+from amplint.flow.certain import waits_for
 from amplint.flow.conditions import needed
 from amplint.flow.spared import Spared, goes_on, trains
 from amplint.protocol.events import Kind, Site
@@ -48,10 +50,13 @@ def judge(
         (trace, [one for one in _hidden(found, rules) if steps(trace) or rules[one.rule].family not in unused])
         for trace, found in every
     ]
-    standing = _standing(runs, rules, _silent(traces, rules))
+    silent = _silent(traces, rules)
+    standing = _standing(runs, rules, silent)
     best = {one.key: one for one in _unexplained(list(standing.values()), rules)}
     spared = Spared(every, {name: rule for name, rule in rules.items() if any(key[0] == name for key in best)})
-    explained = (_explained(_set(breach, rules), runs, spared.by(breach)) for breach in best.values())
+    shown = {key: [trace for trace, found in runs if _shows(trace, found, key, silent)] for key in best}
+    every_run = [trace for trace, _ in runs]
+    explained = (_explained(_set(one, rules), shown[key], every_run, spared.by(one)) for key, one in best.items())
     return sorted(explained, key=lambda breach: (breach.site, breach.rule))
 
 
@@ -59,11 +64,12 @@ def _standing(
     runs: Sequence[tuple[Trace, list[Breach]]], rules: Mapping[str, Rule], silent: set[str]
 ) -> dict[tuple[str, Site], Breach]:
     """The breaches that no run refutes, each in its most serious form."""
+    waiting = {rule: waits_for(rules[rule], [trace for trace, _ in runs]) for rule in silent}
     asked = [
-        (trace, breach, trace.opaque | trace.data if rules[breach.rule].needs_every_path else trace.opaque)
-        for trace, found in runs
+        (trace, told, trace.opaque | trace.data if rules[breach.rule].needs_every_path else trace.opaque)
+        for at, (trace, found) in enumerate(runs)
         for breach in found
-        if breach.rule not in silent
+        if (told := _in_spite(breach, waiting, at)) is not None
     ]
     refuted = [_refuting(breach, trace, free, runs) for trace, breach, free in asked]
     likewise = {(breach.key, why) for (_, breach, _), why in zip(asked, refuted, strict=True) if why is not None}
@@ -76,6 +82,17 @@ def _standing(
         if known is None or (known.mild and not breach.mild):
             best[breach.key] = replace(breach, otherwise=_otherwise(trace, free))
     return best
+
+
+def _in_spite(
+    breach: Breach, waiting: Mapping[str, Sequence[Sequence[Mapping[str, bool]] | None]], at: int
+) -> Breach | None:
+    """A breach with what it waits for if its rule is silent but for the program's own defaults; None if it is no such
+    run."""
+    if breach.rule not in waiting:
+        return breach
+    waits = waiting[breach.rule][at]
+    return replace(breach, waits=tuple(waits)) if waits is not None else None
 
 
 def _otherwise(trace: Trace, free: frozenset[str]) -> tuple[Mapping[str, bool], ...]:
@@ -117,12 +134,16 @@ def _silent(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> set[str]:
     return {name for name, refutes in asked if any(map(refutes, events))}
 
 
-def _explained(breach: Breach, runs: Sequence[tuple[Trace, list[Breach]]], spared: Sequence[Trace]) -> Breach:
+def _shows(trace: Trace, found: Sequence[Breach], key: tuple[str, Site], silent: AbstractSet[str]) -> bool:
+    """Whether a run shows a breach: under the program's own defaults, where it is told of these alone."""
+    return any(one.key == key for one in found) and (key[0] not in silent or trace.settled)
+
+
+def _explained(breach: Breach, shown: Sequence[Trace], every: Sequence[Trace], spared: Sequence[Trace]) -> Breach:
     """A breach with the choices that it needs. A setting that is none of those that the code asks for may be none at
     all: it is no more than a warning."""
-    shown = [trace for trace, found in runs if any(one.key == breach.key for one in found)]
     assumed = _assumed(shown, spared)
-    asked = (*assumed, *_never_off(shown[0], [trace for trace, _ in runs]))
+    asked = (*assumed, *_never_off(shown[0], every))
     without = tuple({**shown[0].choices, key: not value} for key, value in asked)
     others = Counter(key.partition(" == ")[0] for key, value in assumed if " == " in key and not value)
     mild = breach.mild or any(count > 1 for count in others.values())
@@ -143,7 +164,8 @@ def _assumed(shown: Sequence[Trace], spared: Sequence[Trace]) -> tuple[tuple[str
 
 def _contradicts(trace: Trace) -> bool:
     """Whether two flags that both speak of float16 disagree: nobody can know that such a run exists."""
-    values = {value for key, value in trace.choices.items() if _speaks_of_float16(key)}
+    written = trace.defaults if trace.settled else {}
+    values = {value for key, value in trace.choices.items() if key not in written and _speaks_of_float16(key)}
     return len(values) > 1
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from amplint.dialects import GOVERNS
 from amplint.dialects import vocabulary as words
-from amplint.dialects.public import SEEN, computes
+from amplint.dialects.public import SCALERS, SEEN, computes
 from amplint.dialects.syntax import LEAVES_SAVING
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
@@ -24,6 +24,8 @@ from amplint.protocol.facts import LOADED, SAVED, Fact
 
 _SAVES, _KEEPS = within(words.SAVING), within(words.SAVING, words.RESTORING, words.STATE)
 _OPTIMIZER, _SCALER_WORD = within(words.OPTIMIZER), within(words.SCALER)
+_CLASSES = frozenset(name.rpartition(".")[2] for name in SCALERS)
+"""What scalers of torch's are called."""
 
 
 def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
@@ -49,9 +51,7 @@ def _scalers(nodes: list[object]) -> set[str]:
     """The names of torch's scalers that are made here and that may be enabled; none where a framework is at work."""
     imports = [node for node in nodes if isinstance(node, ir.Import)]
     roots = {node.qualified.lstrip(".").partition(".")[0] for node in imports}
-    if roots & (GOVERNS - LEAVES_SAVING) or any(
-        isinstance(node, ir.Class) and node.name == "GradScaler" for node in nodes
-    ):
+    if roots & (GOVERNS - LEAVES_SAVING) or any(isinstance(node, ir.Class) and node.name in _CLASSES for node in nodes):
         return set()
     public = _public(nodes)
     made = {
@@ -86,15 +86,15 @@ def _makes(call: ir.Call, public: set[str]) -> bool:
     while isinstance(root, ir.Attr):
         root = root.owner
     off = any(name == "enabled" and isinstance(value, ir.Const) and not value.value for name, value in call.keywords)
-    return last(call.func) == "GradScaler" and isinstance(root, ir.Name) and root.name in public and not off
+    return last(call.func) in _CLASSES and isinstance(root, ir.Name) and root.name in public and not off
 
 
 def _aliases(node: object, known: set[str]) -> set[str]:
     """The other names that a statement gives to a scaler, by assignment or as an argument."""
-    if isinstance(node, ir.Assign) and isinstance(node.value, (ir.Name, ir.Attr)) and last(node.value) in known:
+    if isinstance(node, ir.Assign) and _is_one_of(node.value, known):
         return binds(node.target)
     if isinstance(node, ir.Call):
-        return {name for name, value in node.keywords if isinstance(value, (ir.Name, ir.Attr)) and last(value) in known}
+        return {name for name, value in node.keywords if _is_one_of(value, known)}
     return set()
 
 
@@ -110,7 +110,7 @@ def _renewed(body: Iterable[ir.Stmt], scalers: set[str]) -> bool:
     waiting: list[tuple[object, tuple[int, ...]]] = [(node, ()) for node in body]
     while waiting:
         node, loops = waiting.pop()
-        if isinstance(node, ir.Assign) and binds(node.target) & scalers and "GradScaler" in calls(node.value):
+        if isinstance(node, ir.Assign) and binds(node.target) & scalers and _CLASSES & calls(node.value):
             made.append(loops)
         if isinstance(node, ir.Call) and any(_calls([node], "step", lambda owner: owner in scalers)):
             stepped.append(loops)
@@ -163,6 +163,11 @@ def _holds(node: ir.Display | ir.Mapping | ir.Comprehension, scalers: set[str], 
 
 
 def _is_one_of(node: ir.Expr, names: set[str]) -> bool:
+    """Whether a value goes by one of some names, though perhaps in one case only."""
+    if isinstance(node, ir.Choice):
+        return _is_one_of(node.yes, names) or _is_one_of(node.no, names)
+    if isinstance(node, ir.Logic):
+        return node.op != "not" and any(_is_one_of(part, names) for part in node.parts)
     return isinstance(node, (ir.Name, ir.Attr)) and last(node) in names
 
 

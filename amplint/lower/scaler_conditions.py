@@ -40,7 +40,10 @@ def _above(nodes: Iterable[object], of: Asks, above: Tests) -> Iterator[Tests]:
 
 
 def _written(test: ir.Expr) -> str:
-    """A plain test as it is written, empty for one of which that is not known."""
+    """A plain test, or several joined by `and`, as it is written, empty for one of which that is not known."""
+    if isinstance(test, ir.Logic):
+        parts = [_written(part) for part in test.parts]
+        return " and ".join(parts) if test.op == "and" and all(parts) else ""
     if isinstance(test, ir.Compare):
         plain = all(isinstance(side, (ir.Name, ir.Attr, ir.Const)) for side in (test.left, test.right))
         return spelled(test) if plain else ""

@@ -12,7 +12,7 @@ from amplint.dialects.schedules import BY_HAND
 from amplint.domains import precision, ranks, rates_by_hand, schedule_meanings, scheduler_units, shown_counts
 from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
-from amplint.machine import arithmetic, attributes, places
+from amplint.machine import arithmetic, attributes, looked_up, places
 from amplint.machine.intrinsics import INTRINSICS
 from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
@@ -280,14 +280,6 @@ def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return Symbol(f"sum({text_of(value)})", _origin(args))
 
 
-def _getattr(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    if len(args) == 3 and args[2] is None and attributes.lacks(run, args[0], args[1]):
-        return None
-    if len(args) > 1 and isinstance(args[1], str):
-        return attributes.read(run, args[0], args[1])
-    return Symbol(f"getattr({text_of(args[0])}, ...)", Origin.OPAQUE)
-
-
 _CONTAINERS = {"dict": dict, "list": list, "tuple": tuple, "str": str}
 
 
@@ -387,7 +379,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
     "max": _extreme(max),
     "min": _extreme(min),
     "sum": _sum,
-    "getattr": _getattr,
+    "getattr": looked_up.look_up,
     "hasattr": _hasattr,
     "isinstance": _isinstance,
     "setattr": _setattr,

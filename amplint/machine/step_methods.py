@@ -12,8 +12,6 @@ from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
 from amplint.domains import (
     averages,
-    ignored,
-    loss_arithmetic,
     loss_scales,
     norms,
     parameter_owners,
@@ -30,11 +28,11 @@ from amplint.domains import (
     told_windows,
 )
 from amplint.flow import program as ir
-from amplint.machine import arithmetic, attributes, hooks, libraries
+from amplint.machine import arithmetic, attributes, hooks, libraries, told_of_losses
 from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import ELEMENTS, Kind
-from amplint.protocol.precision import OFF_BY, Precision
+from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, mappings, records, roles, truths
 from amplint.state.contexts import Averaged
@@ -285,28 +283,17 @@ def back_propagate(run: Run, loss: Loss, at: ir.Span) -> None:
     trail.scaled_used = trail.scaled_used or loss.scaler is not None
     run.loop_gate = None
     hooks.before_backward(run, at)
-    detail |= (
-        loss_arithmetic.divided_by(run, loss)
-        | ranks.averaged(run, loss)
-        | ranks.counted(run, loss)
-        | libraries.own(run)
-    )
-    known = loss.whole or (loss.weight is not None and not loss.summed)
-    detail |= {"times": " * ".join(sorted(loss.factors))} if known and loss.factors else {}
-    detail |= ignored.told(run, loss) | ranks.set_late(run)
-    detail |= {"continued": "yes"} if trail.continued else {}
-    detail |= {"whole": "yes"} if loss.whole and not loss.factors else {}
-    detail |= {"undivided": "yes"} if run.in_framework and trail.shared is None else {}
-    detail |= {name: said for name, said in (("twice", trail.shared), (OFF_BY, trail.off)) if said}
+    scaled = loss.scaler is not None or trail.perhaps
+    detail |= told_of_losses.told(run, loss, scaled)
     run.emit(
         Kind.BACKWARD,
         at,
         scaler=loss.scaler,
         weight=None if loss.factors or loss.summed or run.hooked else loss.share,
-        scaled=loss.scaler is not None or trail.perhaps,
+        scaled=scaled,
         factors=loss.factors,
         detail=detail,
-        forward=precision.of_backward(run, trail.forward, loss.scaler is not None or trail.perhaps, trail.off),
+        forward=trail.forward,
         reach=provenance.asked(run, penalties.told(run, trail.reach)),
         **ranks.backward(run, trail.reach, at),
     )

@@ -205,9 +205,9 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     run.loop_gate = None
     by_hand = any(loss_scales.is_of_scaler(run, value) for value in (*args, *keywords.values()))
     scaled = None if by_hand else loss_scales.scaled(run, symbol)
-    forward = precision.of_backward(run, symbol.ran, scaled)
     through = provenance.asked(run, symbol.reach)
-    detail = {"whole": "yes"} if symbol.forward else {}
+    detail = precision.scales_elsewhere(run, symbol.ran, scaled) | ({"whole": "yes"} if symbol.forward else {})
+    forward = symbol.ran
     hooks.before_backward(run, at)
     run.emit(
         Kind.BACKWARD,

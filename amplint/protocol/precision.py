@@ -31,6 +31,9 @@ MISSES_FLOAT16 = "misses float16"
 OFF_BY = "off"
 """The detail of a backward: the comparison by which its scaler is off though its forward may run in float16."""
 
+SCALES_ELSEWHERE = "scales elsewhere"
+"""The detail of a backward from float16 without a loss scale, in a program that has a scaler."""
+
 
 def together(first: Precision, second: Precision) -> Precision:
     """The precision of two things as one: what both have, and nothing is known when they differ."""

@@ -1,8 +1,9 @@
 """Which file an import means: looked for on disk, beside the importing file and above it, never in what is installed.
 
-A name that could mean two files means none, and neither does one of the standard library or of a library that a
-dialect speaks of. What was named on the command line does not matter, so a file by itself has the same neighbours as
-the whole tree.
+Of two files that a name could mean, the one is meant that more of the name leads to: `trainer.build` is not looked for
+in a module `trainer/trainer.py`. A name that could mean two all the same means none, and neither does one of the
+standard library or of a library that a dialect speaks of. What was named on the command line does not matter, so a
+file by itself has the same neighbours as the whole tree.
 """
 
 from __future__ import annotations
@@ -43,9 +44,11 @@ def resolved(importer: str, qualified: str, own: bool = False) -> Found | None:
     if not parts or (parts[0] in _PUBLIC and not inside):
         return None
     every = {found for root in _roots(folder) if (found := _below(root, parts)) and len(found[1]) < len(parts)}
-    if len(every) != 1:
+    least = min((len(rest) for _, rest in every), default=0)
+    deepest = [found for found in every if len(found[1]) == least]
+    if len(deepest) != 1:
         return None
-    file, rest = every.pop()
+    ((file, rest),) = deepest
     return (shown(file), rest) if file != os.path.abspath(importer) else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from amplint.flow import program as ir
+from amplint.protocol.defaults import NOTHING, Defaults
 from amplint.state.counts import Length
 from amplint.state.values import Symbol
 
@@ -29,6 +30,7 @@ class Model:
     `moduli`: how numbers are written that gates take a counter modulo, whatever they are called; `divisors`: those of
     which it was asked whether they are such, when they were not yet.
     `tail`: how many batches are left over of an epoch after its last whole window; fewer than WINDOW.
+    `defaults`: of the options of the program.
     `ones`: windows, by their last names, that are played with a single micro-step; `shortened`: those that were.
     """
 
@@ -41,6 +43,7 @@ class Model:
     tail: int = 1
     ones: frozenset[str] = frozenset()
     shortened: set[str] = field(default_factory=set)
+    defaults: Defaults = NOTHING
     assigned: dict[int, dict[str, ir.Expr]] = field(default_factory=dict)
 
     def copied(self) -> Model:

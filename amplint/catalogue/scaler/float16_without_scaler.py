@@ -13,6 +13,9 @@ float16 is what `torch.autocast("cuda")` and `torch.cuda.amp.autocast()` choose 
 with `dtype=torch.bfloat16` need no scaler, since bfloat16 has the exponents of float32, and on a CPU the default is
 bfloat16.
 
+A program that has a scaler decides itself when it takes it. It is told of the mistake where its own defaults make it:
+mixed precision is on unless one asks for less, and the scaler is off unless one asks for it.
+
 ## Example
 
 ```python bad
@@ -80,7 +83,7 @@ device.
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
 from amplint.protocol.ledger import LEAST_SCALE, Grads, Stage
-from amplint.protocol.precision import MISSES_FLOAT16, OFF_BY, Precision
+from amplint.protocol.precision import MISSES_FLOAT16, OFF_BY, SCALES_ELSEWHERE, Precision
 from amplint.protocol.state import Moment
 
 _SCALE = "back-propagate `scaler.scale(loss)` of a `torch.amp.GradScaler` and step through it, or use bfloat16"
@@ -101,6 +104,11 @@ def _scales(event: Event) -> bool:
     return event.kind in (Kind.UNSCALE, Kind.SCALER_STEP, Kind.UPDATE, Kind.DIVIDE)
 
 
+def _has_a_scaler(event: Event) -> bool:
+    """Whether an event shows that losses are scaled in the program, in this run or in another one."""
+    return SCALES_ELSEWHERE in event.detail or _scales(event)
+
+
 def _by_hand(moment: Moment) -> bool:
     """Whether the losses carry a loss scale by hand, or did until it was divided out of their gradients."""
     ledger = moment.ledger
@@ -118,12 +126,13 @@ RULE = Rule(
         Condition(
             Kind.STEP,
             grads=Grads.PLAIN,
-            stage=Stage.READY,
+            stage={Stage.READY, Stage.UNKNOWN},  # gradients that carry no scale now were made since
             forward=Precision.FLOAT16,
             also=lambda moment: not _by_hand(moment),
         ),
     ),
     place=Kind.BACKWARD,
     because=((Kind.STEP, "the optimizer steps with them here"),),
-    refuted_by=_scales,
+    refuted_by=_has_a_scaler,
+    remedied=_scales,
 )
