@@ -39,7 +39,8 @@ no error was told.
 
 def page(data: dict[str, Any]) -> str:
     """The page as Markdown."""
-    parts = [HEAD, _rounds(data["rounds"]), latest(data["rounds"])]
+    remarks = "".join(f"Of {one['round']} {one['remark']}.\n" for one in data["rounds"] if "remark" in one)
+    parts = [HEAD, _rounds(data["rounds"]), *([remarks] if remarks else []), latest(data["rounds"])]
     parts += [_families("Errors that were read, by family", data["verdicts"], _verdicts)] if data["verdicts"] else []
     wrote = data["mistakes"]
     parts += [_families("Mistakes that were written down, by family", wrote, _found)] if wrote else []

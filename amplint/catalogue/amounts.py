@@ -79,6 +79,8 @@ def divided_alone(moment: Moment) -> bool:
     gate = moment.event.gate
     if gate is not None and gate.length == ANY_LENGTH and gate.restarts is None:
         return False  # what is asked there may come to pass once per window
+    if moment.ledger.window.untold:
+        return False  # other micro-steps came before, of which nobody knows what became
     return moment.ledger.window.steps > 1 and _same_step(moment) and _divided_alone(moment)
 
 

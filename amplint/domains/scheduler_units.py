@@ -12,7 +12,7 @@ from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, WAITS, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.domains.schedule_meanings import LENGTH, NUMBERS, OF_A_RANK
-from amplint.domains.shown_counts import OF_BATCHES, UNTOLD, bound_text, of_one_process, runs_along_with, shown
+from amplint.domains.shown_counts import OF_BATCHES, UNTOLD, bound_text, of_one_process, part_of, runs_along_with, shown
 from amplint.flow import program as ir
 from amplint.protocol.cadence import (
     ALONE,
@@ -205,6 +205,7 @@ def settle(run: Run) -> None:
             told += [said] if any(total is one for total in totals for one in told) else []
         else:
             said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
+    _of_parts(run)
     _of_prepared(run, told)
     schedule_meanings.unsettle(run)
     for warm, detail in run.horizons.warm:
@@ -232,6 +233,14 @@ def _of_unsettled(run: Run) -> list[dict[str, str]]:
                 detail["exact"] = "yes"
         told += [detail] if _is_end_in_epochs(text, detail) else []
     return told
+
+
+def _of_parts(run: Run) -> None:
+    """Says of schedules of which nothing else is known that a number of theirs, a warm-up perhaps, counts
+    micro-batches."""
+    for text, said in (*run.unsettled, *run.horizons.parts):
+        if "unit" not in said and part_of(run, text) == MICRO_BATCHES:
+            said["unit"] = MICRO_BATCHES
 
 
 def _of_prepared(run: Run, told: list[dict[str, str]]) -> None:

@@ -79,6 +79,7 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
     known_ones = [one for one in every if tags_of(one.value) or _TOTAL.search(one.text)]
     first = [one for one in known_ones if _WARM(one.text) and one.paired and tags_of(one.value)]
     totals = [one for one in known_ones if not any(part in one.text.lower() for part in _NO_TOTAL)] or first
+    run.horizons.parts += [(shown_counts.bound_text(one.value), made.said) for one in every if one not in totals]
     if totals:
         run.composed.append(([_counted(run, one) for one in totals], made.said))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
+from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, NO_CHANCE, UNITS, UPDATES
 from amplint.protocol.values import with_changes
@@ -83,11 +85,34 @@ def less(run: Run, op: str, made: Value, total: Value, part: Value) -> None:
 
     Of numbers that are known it has to be most of the total: the rest may be what the total has too many of.
     """
+    if op == "*" and not run.in_batches:
+        _share(run, made, total, part)
     if op != "-" or run.in_batches or not isinstance(total, (Symbol, int)):
         return
     most = not isinstance(total, int) or not isinstance(part, int) or NO_CHANCE <= 2 * part <= total
     if most:
         run.horizons.totals[bound_text(made)] = bound_text(total)
+
+
+def _share(run: Run, made: Value, *factors: Value) -> None:
+    """Notes that a number is a part of a total, by a share that says so: below 1, or by its name."""
+    rest = [one for one in factors if not _is_share(one)]
+    if len(rest) == 1 and isinstance(rest[0], (Symbol, int)) and isinstance(made, Symbol):
+        run.horizons.shares[made.text] = bound_text(rest[0])
+
+
+def _is_share(value: Value) -> bool:
+    if isinstance(value, Symbol):
+        return _SHARE(value.name)
+    return isinstance(value, (float, Fraction)) and 0 < value < 1
+
+
+_SHARE = within("percent percentage pct ratio fraction frac proportion portion share")
+
+
+def part_of(run: Run, text: str) -> str | None:
+    """What the loops of the run show that a number counts, or the total that it is a share of."""
+    return shown(run, text) or (shown(run, run.horizons.shares[text]) if text in run.horizons.shares else None)
 
 
 def at_least_one(run: Run, made: Symbol, values: list[Value]) -> Symbol:

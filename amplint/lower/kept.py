@@ -6,30 +6,52 @@ import re
 from collections.abc import Iterator
 
 from amplint.flow import program as ir
-from amplint.lower.names import children, reaches, walk
-from amplint.lower.usage import deeds_of, usage_of
+from amplint.lower.names import children, last, reaches, walk
+from amplint.lower.usage import Deeds, Usage, deeds_of, usage_of
 
 Body = tuple[ir.Stmt, ...]
 
 
 def kept(body: Body, wanted: set[ir.Span]) -> dict[ir.Span, tuple[frozenset[str], bool]]:
     """Per call (of those wanted) whose result has one bare name: the attributes that are read of that name,
-    and whether an optimizer steps where the name lives. An object that goes anywhere else is left out: it is returned,
-    passed on, put into something, or bound to another name.
+    and whether an optimizer steps where the name lives, with gradients: a rate that is only drawn has none. An object
+    that goes anywhere else is left out: it is returned, passed on, put into something, or bound to another name.
     """
     if not wanted:
         return {}
     usage = usage_of(body)
-    stepping = deeds_of(body, usage).stepping
+    deeds = deeds_of(body, usage)
     found: dict[ir.Span, tuple[frozenset[str], bool]] = {}
     for scope in _scopes(body):
         steps = any(isinstance(part, ir.Call) and usage.steps(part) for node in scope for part in walk(node))
-        steps = steps or any(reaches(node, usage.driven) & stepping for node in scope)
-        for name, calls in _bound(scope, wanted).items():
+        steps = steps or any(reaches(node, usage.driven) & deeds.stepping for node in scope)
+        bound = _bound(scope, wanted)
+        drawn = _drawn(scope, usage, deeds) if bound else {}
+        for name, calls in bound.items():
             reads = _reads(scope, name)
             if reads is not None and len(calls) == 1:
-                found[calls[0]] = (reads, steps)
+                found[calls[0]] = (reads, steps and not drawn.get(_given_first(scope, calls[0]), False))
     return found
+
+
+def _drawn(scope: Body, usage: Usage, deeds: Deeds) -> dict[str, bool]:
+    """Per name of what steps in a loop, whether nothing goes back in any of those loops."""
+    found: dict[str, bool] = {}
+    for loop in (part for node in scope for part in walk(node) if isinstance(part, (ir.For, ir.While))):
+        calls = [part for part in walk(loop) if isinstance(part, ir.Call) and isinstance(part.func, ir.Attr)]
+        still = not reaches(loop, usage.driven) & deeds.going_back
+        still = still and not any("backward" in last(call.func) for call in calls)
+        for call in calls:
+            if last(call.func) == "step" and isinstance(call.func, ir.Attr):
+                name = last(call.func.owner)
+                found[name] = found.get(name, True) and still and not call.args
+    return found
+
+
+def _given_first(scope: Body, at: ir.Span) -> str:
+    """The name of what a call is given first."""
+    made = (part for node in scope for part in walk(node) if isinstance(part, ir.Call) and part.at == at)
+    return next((last(call.args[0]) for call in made if call.args), "")
 
 
 def _scopes(body: Body) -> Iterator[Body]:

@@ -55,7 +55,8 @@ class Window:
     of the last one. `averaged`: the places that took the weights into an average since the last step. `foreign`: since
     the last step or erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one
     of this optimizer alone was added to them. `shortened`: what has been accumulated since then was clipped.
-    `unseen`: of the micro-steps, those whose gradients code that was not followed may have used: it may have stepped.
+    `unseen`: of the micro-steps, those whose gradients code that was not followed may have used: it may have stepped;
+    `untold`: those of them that were erased since the last step.
     """
 
     micro_steps: int = 0
@@ -86,6 +87,7 @@ class Window:
     joined: bool = False
     shortened: bool = False
     unseen: int = 0
+    untold: int = 0
 
     @property
     def weights(self) -> tuple[tuple[Place, Weight], ...]:
@@ -247,6 +249,7 @@ def _step(before: Window, event: Event) -> Window:
         joined=False,
         shortened=False,
         unseen=0,
+        untold=0,
     )
 
 
@@ -263,6 +266,7 @@ def _zero(before: Window, on_purpose: bool, but: int) -> Window:
         erased=before.erased | erased if lost else before.erased,
         erased_under=before.erased_under | before.under if lost else before.erased_under,
         skipped=before.micro_steps or before.skipped,
+        untold=before.untold + before.unseen,
     )
 
 

@@ -37,7 +37,7 @@ LOST: dict[tuple[str, str], Reason] = {
     **_entries(_FILES, "custom-function-in-autocast", _OWN_TEXT),
     **_entries(_FILES, "scaler-not-saved", _OWN_TEXT),
     **_entries(_FILES, "scaler-not-restored", _OWN_TEXT),
-    **_entries((*_FILES, "script in a function"), "scheduler-never-stepped", _HANDED_ON),
+    **_entries(_FILES, "scheduler-never-stepped", _HANDED_ON),
     **_entries(("step in another file",), "repeated-scheduler-step", _TOGETHER),
     **_entries(("through a generator", "callbacks between"), "missing-step", _UNSEEN),
     **_entries(("a timer that steps", "a logger that steps"), "missing-step", _UNSEEN),
