@@ -104,7 +104,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         unknown = isinstance(keywords, Incomplete) or not all(isinstance(one, dict) for one in args)
         mappings.update(owner, as_dict(keywords), unknown, run.in_batches > 0)
     if isinstance(owner, (list, dict)):
-        return mappings.call(owner, name, args)
+        return mappings.call(owner, name, _gathered(run, args) if owner == [] and name == "extend" else args)
     if isinstance(owner, Stream) and name == "update":
         shown_counts.advance(run, owner, args)
     if isinstance(owner, Averaged) and name == owner.method:
@@ -152,6 +152,14 @@ def _discards(run: Run) -> dict[str, str]:
 def enabled(run: Run, scaler: Scaler) -> bool:
     """Whether a scaler scales in this run."""
     return truths.truth(run, scaler.enabled) and not (scaler.of_cuda and precision.without_cuda(run))
+
+
+def _gathered(run: Run, args: list[Value]) -> list[Value]:
+    """What an empty list is extended by: as many elements as an epoch has, where nobody knows how many there are."""
+    if len(args) != 1 or isinstance(args[0], (list, tuple)):
+        return args
+    stream = run.stream_of(args[0])
+    return [[stream.item(index) for index in range(stream.length or run.model.batches)]]
 
 
 def _instance(
