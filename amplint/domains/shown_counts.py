@@ -80,14 +80,23 @@ def compare(run: Run, left: Value, right: Value) -> None:
         run.compared.setdefault(text_of(bound), []).append((int(value), micro, updates))
 
 
-def less(run: Run, op: str, made: Value, total: Value, part: Value) -> None:
-    """Notes that a number is a total less a part of it, a warm-up perhaps: it counts what the total does.
+def computed(run: Run, op: str, made: Value, left: Value, right: Value) -> None:
+    """Notes of a number that is computed before the loop that it counts what another one does: a total less a part of
+    it, or a share of one."""
+    if run.in_batches:
+        return
+    if op == "*":
+        _share(run, made, left, right)
+    elif op == "-":
+        _less(run, made, left, right)
+
+
+def _less(run: Run, made: Value, total: Value, part: Value) -> None:
+    """Notes that a number is a total less a part of it, a warm-up perhaps.
 
     Of numbers that are known it has to be most of the total: the rest may be what the total has too many of.
     """
-    if op == "*" and not run.in_batches:
-        _share(run, made, total, part)
-    if op != "-" or run.in_batches or not isinstance(total, (Symbol, int)):
+    if not isinstance(total, (Symbol, int)):
         return
     most = not isinstance(total, int) or not isinstance(part, int) or NO_CHANCE <= 2 * part <= total
     if most:

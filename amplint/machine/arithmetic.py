@@ -111,7 +111,7 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
     if type(result) is int and result in run.model.literals:
         return run.model.sized(result)
     tags = _tags(run, op, left, right)
-    shown_counts.less(run, op, result, left, right)
+    shown_counts.computed(run, op, result, left, right)
     return result if not tags else Count(result, tags) if isinstance(result, int) else Quotient(result, tags)
 
 
@@ -138,7 +138,7 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
         shift = right if op == "+" else -right
         tags, shown = left.tags - units.EXACT, left.forward
         made = Symbol(left.text, left.origin, left.offset + shift, shown, tags=tags, ran=left.ran, reach=left.reach)
-        shown_counts.less(run, op, made, left, right)
+        shown_counts.computed(run, op, made, left, right)
         return made
     origins = {symbol.origin for symbol in symbols}
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
@@ -155,7 +155,7 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
         ran=precision.of_operands(symbols),
         reach=penalties.divided(op, provenance.of(symbols), left, right),
     )
-    shown_counts.less(run, op, made, left, right)
+    shown_counts.computed(run, op, made, left, right)
     return made
 
 
