@@ -166,7 +166,8 @@ class Ranks:
     def _tell(self, store: Any, ended: bool) -> None:
         told = {"facts": self._facts(ended), "report": self.report()}
         store.set(str(self.rank), json.dumps(told, default=str))
-        self.delivered = ended and not store.check([_OVER])
+        late = store.check([_OVER]) and self.rank in json.loads(store.get(_OVER))
+        self.delivered = ended and not late
 
     def _hear(self, store: Any, ended: bool) -> None:
         """Takes what the others have left, as soon as it is there: a signal may end that at any time."""
@@ -181,7 +182,7 @@ class Ranks:
             if not self.missing or time.monotonic() > until:
                 break
             time.sleep(0.02)
-        store.set(_OVER, "")
+        store.set(_OVER, json.dumps(self.missing))
         if not self.missing:
             self._compares([own, *(told[rank]["facts"] for rank in sorted(told))])
 
