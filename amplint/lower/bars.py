@@ -8,30 +8,19 @@ from amplint.dialects.python import BARS
 from amplint.flow import program as ir
 from amplint.lower.names import last, walk
 
-_PREPARES = frozenset({"prepare", "prepare_scheduler"})
-
 
 def moved(body: tuple[ir.Stmt, ...]) -> frozenset[int]:
-    """The statements that move a bar on, by identity, in a module where a framework steps what it has prepared.
-
-    Elsewhere what the loops count is known without them.
-    """
+    """The statements that move a bar on, by identity."""
     nodes = [node for statement in body for node in walk(statement)]
-    if not any(isinstance(node, ir.Call) and _is_called(node, _PREPARES) for node in nodes):
-        return frozenset()
     bars = set(_names(nodes))
     return frozenset(id(node) for node in nodes if isinstance(node, ir.Do) and _moves(node.value, bars))
-
-
-def _is_called(node: ir.Call, names: frozenset[str]) -> bool:
-    return last(node.func) in names
 
 
 def _names(nodes: list[object]) -> Iterator[str]:
     """The names of bars that count to an end which is written there."""
     for node in nodes:
         made = node.value if isinstance(node, ir.Assign) else None
-        if isinstance(node, ir.Assign) and isinstance(made, ir.Call) and _is_called(made, BARS):
+        if isinstance(node, ir.Assign) and isinstance(made, ir.Call) and last(made.func) in BARS:
             yield last(node.target)
 
 
