@@ -123,7 +123,7 @@ def trains(body: Body, klass: ir.Class) -> bool:
     methods = {f".{node.name}": node for node in klass.body if isinstance(node, ir.Function)}
     known = {name: node for name, node in (functions | methods).items() if name in stepping}
     return any(
-        max(depth_of_steps(child, usage, known, frozenset({name})) for child in loop.body) > 0
+        depth_of_steps(loop, usage, known, frozenset({name})) > 1
         for name, node in methods.items()
         for loop in walk(node)
         if isinstance(loop, ir.For) and any("epoch" in word.lower() for word in reads(loop.target) | reads(loop.source))

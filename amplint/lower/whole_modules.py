@@ -69,7 +69,7 @@ class Module:
         known = {name: node for name, node in (self.functions | methods).items() if name in stepping}
         loops = (node for node in self.nodes if isinstance(node, ir.For))
         return any(
-            max(depth_of_steps(child, self.usage, known) for child in loop.body) > 0
+            depth_of_steps(loop, self.usage, known) > 1
             for loop in loops
             if any("epoch" in word.lower() for word in reads(loop.target) | reads(loop.source))
         )
