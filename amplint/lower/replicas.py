@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from amplint.dialects.methods import RUNS_AS_BEFORE
 from amplint.dialects.syntax import AUTOCASTS, BFLOAT16, REPLICATES
 from amplint.flow import program as ir
 from amplint.lower.names import binds, last, walk
@@ -15,14 +16,27 @@ def replicated(body: Iterable[ir.Stmt], scope: Scope) -> frozenset[str]:
     nodes = [node for statement in body for node in walk(statement)]
     if any(isinstance(node, ir.Function) and node.name == "forward" and _enters(node) for node in nodes):
         return frozenset()
-    made = (node for node in nodes if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call))
+    made = (node for node in nodes if isinstance(node, ir.Assign))
     return frozenset(
         name
         for node in made
-        if isinstance(node.value, ir.Call) and scope.qualified(node.value.func) in REPLICATES
-        if not _on_one_device(node.value)
+        if any(_replicates(one, scope) for one in _results(node.value))
         for name in binds(node.target)
     )
+
+
+def _results(value: ir.Expr) -> Iterator[ir.Expr]:
+    """What an expression may be, or may have been before its own methods put it elsewhere: `DataParallel(m).cuda()`."""
+    yield value
+    if isinstance(value, ir.Choice):
+        yield from _results(value.yes)
+        yield from _results(value.no)
+    elif isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in RUNS_AS_BEFORE:
+        yield from _results(value.func.owner)
+
+
+def _replicates(value: ir.Expr, scope: Scope) -> bool:
+    return isinstance(value, ir.Call) and scope.qualified(value.func) in REPLICATES and not _on_one_device(value)
 
 
 def _on_one_device(call: ir.Call) -> bool:

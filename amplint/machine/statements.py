@@ -114,7 +114,9 @@ def _as_loss(run: Run, value: Value, name: str) -> Value:
         return attributes.own_loss(run, value)
     if value.forward or value.governed or value.origin is Origin.RUN or _is_handed_in(value):
         return value
-    return Loss(None, raw=True, trail=Trail(reach=value.reach, perhaps=loss_scales.scaled(run, value)))
+    return Loss(
+        None, raw=True, trail=Trail(forward=value.ran, reach=value.reach, perhaps=loss_scales.scaled(run, value))
+    )
 
 
 _NO_LOSS = tensors.NUMBER_TAG | tensors.ELEMENTS
