@@ -50,10 +50,12 @@ def _asked(value: ir.Expr | None, wanted: str, nodes: list[object]) -> str | Non
         yes, no = _asked(value.yes, wanted, nodes), _asked(value.no, wanted, nodes)
         plain = isinstance(value.test, (ir.Name, ir.Attr)) and yes == "" and no is None
         return f" (when `{spelled(value.test)}`)" if plain else None
+    if isinstance(value, ir.Attr):
+        by_default = any(_is_option(node, value.name, wanted) for node in nodes)
+        return f" (when `{spelled(value)}` is {wanted}, its default)" if by_default else None
     if isinstance(value, ir.Name):
-        bound = [
-            node for node in nodes if isinstance(node, (ir.Assign, ir.Augment)) and value.name in binds(node.target)
-        ]
+        sets = (node for node in nodes if isinstance(node, (ir.Assign, ir.Augment)))
+        bound = [node for node in sets if value.name in binds(node.target)]
         one = bound[0].value if len(bound) == 1 and isinstance(bound[0], ir.Assign) else None
         return _asked(one, wanted, nodes) if not isinstance(one, ir.Name) else None
     return "" if isinstance(value, ir.Const) and value.value == wanted else None
