@@ -18,7 +18,7 @@ _RANK = re.compile(
 )
 _KEY = re.compile(r"\['(?P<item>\w+)'\]$|(getenv|environ\.get)\('(?P<variable>\w+)'")
 _COMPARED = re.compile(r" (==|!=|is not|is|not in|in|<=|<|>=|>) ")
-_PICKS = re.compile(r"(==|!=|is|is not) (?!-1$|None$)|(not )?in |<= 0$|< 1$")
+_PICKS = re.compile(r"(==|!=|is not|is(?! not)) (?!-1$|None$)|(not )?in |<= 0$|< 1$")
 """Comparisons of a rank that pick one out, or some: others tell whether there are several at all, and a mere number
 above 0 may be the rank of a matrix."""
 
