@@ -62,12 +62,13 @@ class _Run:
         self.moved = {made[name].site if name in made else name for name in moved}
         self.made = {event.site for event in made.values()}
         self.steps = {event.site for event in steps}
-        kinds = {event.kind for event in run.events}
-        self.known = Kind.OPAQUE not in kinds and not any(BY_HAND in event.detail for event in run.events)
+        self.unseen = {event.step_of_program for event in run.events if event.kind is Kind.OPAQUE}
+        self.by_hand = any(BY_HAND in event.detail for event in run.events)
 
     def shows(self, schedule: _Scheduled, one: _Run) -> bool:
         """Whether it is the run of another rank than a given one, and a schedule that is moved there stands still."""
-        if not self.known or not schedule.steps <= self.steps or self.moved & {schedule.name, None}:
+        alike = self.unseen <= one.unseen and not self.by_hand  # what is not seen happens on both ranks
+        if not alike or not schedule.steps <= self.steps or self.moved & {schedule.name, None}:
             return False
         there = isinstance(schedule.name, str) or schedule.name in self.made
         return there and self._differs_in_rank(one)
