@@ -26,6 +26,7 @@ from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.garbage import seldom_collected
 from amplint.lower.checkpoints import checkpoint_facts
 from amplint.lower.facts import facts_of
+from amplint.lower.held_scalers import held_scalers
 from amplint.lower.loaded_models import loaded_models
 from amplint.lower.renewed_scalers import renewed_scalers
 from amplint.lower.replaced_scalers import replaced_scalers
@@ -219,7 +220,8 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
 
 
 _READERS = (
-    *(facts_of, checkpoint_facts, uncalled_states, renewed_scalers, replaced_scalers, loaded_models, clips_of_shards),
+    *(facts_of, checkpoint_facts, held_scalers, uncalled_states, renewed_scalers, replaced_scalers, loaded_models),
+    clips_of_shards,
 )
 
 

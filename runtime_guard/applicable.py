@@ -22,7 +22,7 @@ def _reason(rule: Rule, seen: Collection[Kind], ranks: int, measured: bool) -> s
     asked = {kind for condition in rule.when for kind in condition.kinds} | set(rule.reads if rule.observe else ())
     if not asked:
         return None if rule.family in _TOLD_IN_A_RUN else "only the source shows it: run `amplint`"
-    if rule.needs_a_run and not measured:
+    if rule.needs_numbers and not measured:
         return "no numbers are read"
     if rule.family == _OF_RANKS and ranks < 2:
         return "there is one process"

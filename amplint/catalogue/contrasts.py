@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from amplint.catalogue.rule import Contrast
+from amplint.catalogue.rule import Contrast, Course
 from amplint.protocol.cadence import BY_HAND
 from amplint.protocol.events import STEPS, Event, Kind, Site
 
@@ -37,13 +37,13 @@ class _Training:
         return {kind for _, kind in self.steps} == {kind for _, kind in other.steps}
 
 
-def idle_in_a_branch(runs: Sequence[Sequence[Event]]) -> Iterator[Contrast]:
+def idle_in_a_branch(runs: Sequence[Course]) -> Iterator[Contrast]:
     """The scheduler of a run in which the optimizer steps in another branch than in a run where the scheduler moves.
 
     One that does not move though the optimizer steps at the same place has been switched off by a setting. Without a
     scaler a schedule is the same; two ways to step may be meant to differ in it.
     """
-    found = [training for at, run in enumerate(runs) for training in _trainings(at, run)]
+    found = [training for at, run in enumerate(runs) for training in _trainings(at, run.events)]
     for one in found:
         others = [other for other in found if one.shows(other)]
         if others:

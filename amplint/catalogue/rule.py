@@ -7,9 +7,9 @@ it declares (`when`: both halves; `find`: static, and live where a constructor i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from amplint.catalogue.remedy import Remedy, Safety
 from amplint.catalogue.versions import assures
@@ -88,13 +88,27 @@ def _reader(part: str) -> Callable[[Moment], Any]:
     raise TypeError(f"no part of the ledger, the window or the cadence is called {part!r}")
 
 
+class Course(Protocol):
+    """One run of a program: what happened, and what was decided."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What happened, in order."""
+
+    @property
+    def choices(self) -> Mapping[str, bool]:
+        """Its conditions, and how they were decided."""
+
+
 @dataclass(frozen=True)
 class Contrast:
-    """A mistake that shows beside a run with other settings: in which of the runs, at which event."""
+    """A mistake that shows beside a run with other settings: in which of the runs, at which event; with the words for
+    the message."""
 
     run: int
     event: Event
     mild: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -144,7 +158,7 @@ class Rule:
     begins: tuple[str, str] | None = None
     refuted_by: Callable[[Event], bool] | None = None
     remedied: Callable[[Event], bool] | None = None
-    compare: Callable[[Sequence[Sequence[Event]]], Iterable[Contrast]] | None = None
+    compare: Callable[[Sequence[Course]], Iterable[Contrast]] | None = None
     noisy_unrun: bool = False
     undecided: Callable[[Moment], bool] | None = None
     remedy: Remedy | None = None
@@ -168,6 +182,11 @@ class Rule:
     @property
     def needs_a_run(self) -> bool:
         """Whether only numbers that were measured show the mistake: the static half cannot see it."""
+        return self.needs_numbers and self.compare is None
+
+    @property
+    def needs_numbers(self) -> bool:
+        """Whether only numbers that were measured show the mistake in a run."""
         return self.observe is not None and not self.when and self.find is None
 
     def breaks(self, moment: Moment) -> bool:

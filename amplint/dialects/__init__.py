@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from amplint.dialects.accelerate import ACCELERATE
 from amplint.dialects.apex import APEX
 from amplint.dialects.deepspeed import DEEPSPEED
-from amplint.dialects.dialect import Dialect, Loop, Normalization
+from amplint.dialects.dialect import Dialect, Holding, Loop, Normalization
 from amplint.dialects.fabric import FABRIC
 from amplint.dialects.fairseq import FAIRSEQ
 from amplint.dialects.fp16_optimizer import FP16_OPTIMIZER
@@ -78,6 +78,9 @@ LOSS_BASES: frozenset[str] = frozenset(name.rpartition(".")[2] for name in LOSS_
 
 LOOPS: Mapping[str, Loop] = {name: loop for dialect in DIALECTS for name, loop in dialect.loops.items()}
 """Classes of which a framework calls methods from a loop of its own."""
+
+HOLDS: Mapping[str, Holding] = {name: one for dialect in DIALECTS for name, one in dialect.holds.items()}
+"""Classes whose objects hold a loss scaler, and where they do."""
 
 REMEDIES: Mapping[str, Mapping[str, str]] = {
     **{dialect.name: dialect.remedies for dialect in DIALECTS},

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import Dialect, Live
+from amplint.dialects.dialect import Dialect, Holding, Live
 
 _AT_BOUNDARY = "under `if accelerator.sync_gradients`"
 _ZERO = "call `optimizer.zero_grad()` after `optimizer.step()`: prepared, both wait for the boundary"
 _CLIP = f"clip between `accelerator.backward(loss)` and `optimizer.step()`, {_AT_BOUNDARY}"
 
+_HOLDING = Holding("accelerate", "mixed_precision", "fp16", frozenset({"save_state", "register_for_checkpointing"}))
+
 ACCELERATE = Dialect(
     name="accelerate",
+    holds=dict.fromkeys(("accelerate.Accelerator", "accelerate.accelerator.Accelerator"), _HOLDING),
     behaviour="accelerate.behaviour",
     defines={
         "accelerate.Accelerator": "Accelerator",
@@ -46,6 +49,7 @@ ACCELERATE = Dialect(
         f"parameters, {_AT_BOUNDARY}",
         "scaled-gradient-norm": f"use the norm that `accelerator.clip_grad_norm_(...)` returns {_AT_BOUNDARY}: it "
         'unscales first, and with `float("inf")` it clips nothing',
+        "scaler-not-saved": "save `accelerator.scaler.state_dict()` too, or all by `accelerator.save_state(...)`",
         "scaler-update-order": "take this update out: `optimizer.step()` updates the scaler",
         "scaler-with-bfloat16": 'give the Accelerator `mixed_precision="bf16"`',
         "scheduler-on-skipped-step": "hand it to `accelerator.prepare`, or step it only if "

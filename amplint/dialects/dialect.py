@@ -115,6 +115,16 @@ class ScalerClass:
 
 
 @dataclass(frozen=True)
+class Holding:
+    """A class whose objects hold a scaler, made where an argument has a value. `saves`: methods that save its state."""
+
+    framework: str
+    argument: str
+    value: str
+    saves: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Dialect:
     """The vocabulary of one framework.
 
@@ -151,7 +161,7 @@ class Dialect:
     alone; `without_graph`: contexts in which nothing is remembered for a backward, `with_graph`: those that undo it.
     `sentences`: how an event of certain objects is written, and read. `remedies`: per rule, what to do about it where
     the framework back-propagates or steps, if that is something else than with torch alone.
-    `live`: what its frames tell while it runs.
+    `holds`: classes whose objects hold the scaler. `live`: what its frames tell while it runs.
     `trainers`: classes whose `compute_loss` users override, and who then normalizes the loss; `loss_classes`:
     classes of losses that users derive from for them, and the method that is called; `loss_arguments`: arguments by
     which such a trainer is handed a function that makes the loss, and then leaves the window to it; `loss_tables`:
@@ -211,6 +221,7 @@ class Dialect:
     spelling: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[Kind, str] = field(default_factory=dict)
     remedies: Mapping[str, str] = field(default_factory=dict)
+    holds: Mapping[str, Holding] = field(default_factory=dict)
     live: Live | None = None
 
     @property

@@ -28,6 +28,10 @@ SLOW = 0.98
 """Of which a hundred leave a tenth."""
 
 
+STEP = Epochs("step_size", 1, 30, factor=2)
+"""What says how many of its steps a StepLR waits for each decay."""
+
+
 @dataclass(frozen=True)
 class Schedule:
     """One kind of schedule, by the arguments of its constructor.
@@ -112,7 +116,7 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "PolynomialLR": Schedule({"total_iters": 1}),
         "ReduceLROnPlateau": Schedule(epochs=Epochs("patience", 3, 30, default=10)),
         "SequentialLR": Schedule(parts=1),
-        "StepLR": Schedule(epochs=Epochs("step_size", 1, 30, factor=2), first=("step_size", 1)),
+        "StepLR": Schedule(epochs=STEP, first=("step_size", 1)),
     }
 )
 

@@ -143,6 +143,8 @@ MORE_THAN_NORM = """clip clipped clipping clamp unscale unscaled normalize norma
     reg regularize regularizer regularization"""
 SHARDS = "fsdp hsdp shard shards sharded sharding fully_shard zero_3"
 COLLECTING = "reduce reduced reducer gather gathered all_reduce all_gather dist_sum dist_mean broadcast"
+OF_RATES = "lr lrs rate rates sched scheduler schedulers schedule optim optimizer optimizers param_groups state states"
+"""Words of what holds learning rates, or their state."""
 SYNCHRONIZING = "sync synced synchronize synchronise average averaged avg"
 REDUCING = "reduce reduces reducer reducers all_reduce allreduce allreducer averager"
 AVERAGING = "average averages averaging averaged"

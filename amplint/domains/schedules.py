@@ -8,11 +8,12 @@ from dataclasses import dataclass, fields, replace
 from typing import TypeGuard
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.schedules import SLOW, STEP
 from amplint.dialects.vocabulary import within
 from amplint.domains import scheduler_units, shown_counts
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.protocol.cadence import COMPLEX, HOLDS, MICRO_BATCHES, PAST
+from amplint.protocol.cadence import COMPLEX, EPOCHS, HOLDS, MICRO_BATCHES, PAST
 from amplint.state import class_members, known_numbers
 from amplint.state.contexts import Partial
 from amplint.state.counting import tags_of
@@ -22,7 +23,7 @@ from amplint.state.scopes import Scope
 from amplint.state.values import Function, Instance, Method, Scheduler, Value, text_of
 
 _RATES = ("get_lr", "_get_closed_form_lr")
-_WARM = within(words.WARMING)
+_WARM, _EPOCH = within(words.WARMING), within("epoch epochs")
 _NO_TOTAL = ("warm", "start", "last", "cur", "_count")
 _TOTAL = re.compile(
     r"(?i)total|t_max|max_?(iter|step|epoch|update)|num_\w*(iter|step|epoch|update)|\bn?_?(iter|step|epoch|update)s$"
@@ -67,6 +68,8 @@ def compose(run: Run, made: Scheduler, instance: Instance | None = None) -> None
     bodies = list(_bodies(run, made, instance))
     if any(body.turns_complex(run) for body in bodies):
         made.said[PAST] = COMPLEX
+    if any(body.decays_by_epochs() for body in bodies):
+        made.said["meant"] = EPOCHS
     if any(body.begins_at_one() for body in bodies):
         made.said[HOLDS] = "yes"
     for one in (number for body in bodies for number in body.numbers(run)):
@@ -175,6 +178,18 @@ class _Body:
             and any(self._counts(one) and not isinstance(one, ir.Binary) for one in call.args)
             for call in calls
         )
+
+    def decays_by_epochs(self) -> bool:
+        """Whether its rate is a power of what leaves next to nothing after a hundred steps, to a count that it calls
+        epochs, perhaps so many of them at a time."""
+        given = [node.value for node in self.nodes if isinstance(node, ir.Return)] or self.nodes[:1]
+        power = _unbounded(given[0]) if len(given) == 1 else None
+        if not isinstance(power, ir.Binary) or power.op != "**" or not isinstance(power.left, ir.Const):
+            return False
+        base, counted = power.left.value, _by_the_dozen(power.right)
+        if not isinstance(counted, ir.Name) or not _EPOCH(counted.name):
+            return False
+        return self._is_unbounded(counted.name) and isinstance(base, float) and 0 < base <= SLOW
 
     def _name(self, bound: Sequence[ir.Assign | ir.Augment]) -> None:
         """Adds the names that hold such a count, and takes out those that may hold another one."""
@@ -317,6 +332,24 @@ class _Body:
 
 def _sides(node: ir.Binary | ir.Compare) -> tuple[tuple[ir.Expr, ir.Expr], ...]:
     return (node.left, node.right), (node.right, node.left)
+
+
+def _unbounded(node: object) -> object:
+    """What is kept from falling below a number, or the node itself."""
+    if isinstance(node, ir.Call) and spelled(node.func) == "max":
+        rest = [one for one in node.args if not isinstance(one, ir.Const)]
+        return rest[0] if len(rest) == 1 else node
+    return node
+
+
+def _by_the_dozen(node: ir.Expr) -> ir.Expr:
+    """What is counted in steps of a few at a time, or the number itself."""
+    if isinstance(node, ir.Call) and spelled(node.func) == "int" and len(node.args) == 1:
+        node = node.args[0]
+    if isinstance(node, ir.Binary) and node.op in ("/", "//") and isinstance(node.right, ir.Const):
+        several = node.right.value
+        return node.left if isinstance(several, int) and several <= STEP.most else node
+    return node
 
 
 def _is_plain(node: ir.Expr) -> bool:

@@ -47,6 +47,8 @@ def shown(run: Run, text: str) -> str | None:
     if not shown and len(factors) > 1:
         every = [runs_along_with(run, one) or {EPOCHS if names_epochs(one) else UNTOLD} for one in factors]
         shown = set[str]().union(*every) - {EPOCHS}
+    elif not shown and text in run.horizons.products:
+        shown = runs_along_with(run, run.horizons.products[text])
     return next(iter(shown)) if len(shown) == 1 and shown <= set(UNITS) else None
 
 
@@ -87,6 +89,7 @@ def computed(run: Run, op: str, made: Value, left: Value, right: Value) -> None:
         return
     if op == "*":
         _share(run, made, left, right)
+        _product(run, made, left, right)
     elif op == "-":
         _less(run, made, left, right)
 
@@ -101,6 +104,13 @@ def _less(run: Run, made: Value, total: Value, part: Value) -> None:
     most = not isinstance(total, int) or not isinstance(part, int) or NO_CHANCE <= 2 * part <= total
     if most:
         run.horizons.totals[bound_text(made)] = bound_text(total)
+
+
+def _product(run: Run, made: Value, *factors: Value) -> None:
+    """Notes that a known number is so many epochs of some number of steps, unless that is one by chance."""
+    rest = [one for one in factors if "epochs" not in tags_of(one)]
+    if isinstance(made, int) and len(rest) == 1 and isinstance(rest[0], int) and rest[0] >= NO_CHANCE:
+        run.horizons.products[bound_text(made)] = bound_text(rest[0])
 
 
 def _share(run: Run, made: Value, *factors: Value) -> None:

@@ -192,11 +192,10 @@ def _breaches(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[Breac
 def _contrasts(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[list[Breach]]:
     """Of each run, the breaches that show beside the others."""
     found: list[list[Breach]] = [[] for _ in traces]
-    events = [trace.events for trace in traces]
     for rule in rules.values():
-        for one in rule.compare(events) if rule.compare is not None and len(events) > 1 else ():
+        for one in rule.compare(traces) if rule.compare is not None and len(traces) > 1 else ():
             mild = one.mild or rule.tier is not Tier.ERROR
-            found[one.run].append(Breach(rule.id, one.event.site, mild, calls=one.event.stack))
+            found[one.run].append(Breach(rule.id, one.event.site, mild, one.words, calls=one.event.stack))
     return found
 
 

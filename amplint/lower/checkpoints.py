@@ -38,7 +38,7 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     mentioned = {node.name for node in nodes if isinstance(node, ir.Attr) and last(node.owner) in scalers}
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
     if not saves and not any(isinstance(node, ir.Const) and _is_scaler_word(node.value) for node in nodes):
-        for place in sorted(_saves(body)) or sorted(_saves_elsewhere(path, nodes)):
+        for place in sorted(optimizers_saved(body)) or sorted(_saves_elsewhere(path, nodes)):
             yield Fact(SAVED, Site(path, *place), {**_LEFT_OUT, "when": _condition(body, nodes, place)})
             break
     if saves and not loads:
@@ -194,7 +194,7 @@ class _Held:
     at: ir.Span
 
 
-def _saves(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Span]:
+def optimizers_saved(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Span]:
     """Where an optimizer's state is saved: the call that is handed it; of a function of another file that is handed a
     dict with it, the dict, whose contents are all that this file says."""
     for block in blocks(body):
@@ -232,7 +232,7 @@ def _saves_elsewhere(path: str, nodes: list[object]) -> Iterator[ir.Span]:
         if node.func.name in imported and any(_is_optimizer(last(value)) for value in handed):
             function = function_of(path, imported[node.func.name])
             params = {param.name for param in function.params} if function is not None else set()
-            if function is not None and any(map(_is_optimizer, params)) and any(_saves((function,))):
+            if function is not None and any(map(_is_optimizer, params)) and any(optimizers_saved((function,))):
                 yield node.at
 
 

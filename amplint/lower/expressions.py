@@ -97,6 +97,9 @@ def _call(self: Expressions, node: cst.Call) -> ir.Expr:
     named += tuple((str(key.value), value) for key, value in items if isinstance(key, ir.Const))
     others: list[ir.Expr] = [found for found in doubles if not isinstance(found, ir.Mapping)]
     others += [value for key, value in items if not isinstance(key, ir.Const)]
+    if isinstance(node.func, cst.Name) and node.func.value == "dict" and not plain and not rest:
+        keys = tuple((ir.Const(value.at, name), value) for name, value in named)
+        return ir.Mapping(self.span(node), (*keys, *((None, value) for value in others)))
     return ir.Call(self.span(node), self.lower(node.func), plain, named, (*rest, *others), len(others))
 
 

@@ -22,6 +22,7 @@ _PUTS_TOGETHER = within(words.AVERAGING)
 _COUNTS = within("count counts num number len numel get tensor")
 _MEASURED = frozenset({"reset", "update", "add", "append", "result", "compute", "item"})
 _COMBINES = within(words.COLLECTING, words.SYNCHRONIZING)
+_HANDS_ON, _OF_RATES = within("broadcast bcast scatter sync synchronize"), within(words.OF_RATES)
 _COLLECTIVES = frozenset({"all_reduce", "reduce", "all_reduce_", "allreduce", "all_gather", "reduce_scatter"})
 
 
@@ -109,7 +110,7 @@ def _returns(function: ir.Function, makers: set[str], names: set[str]) -> bool:
 def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     """`defers`: some name speaks of gradients that are not reduced, other than a `no_sync` that is entered where it is
     made; `reduces`: gradients are reduced by hand; `gathers`: what other ranks have is gathered; `collects`: or
-    reduced.
+    reduced; `hands_rates`: what one rank knows of the learning rates may be handed to the others.
     """
     nodes = [node for statement in body for node in walk(statement)]
     entered = {
@@ -124,4 +125,18 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     defined = _defined(nodes)
     collects = any(map(_COLLECTS, called)) or any(_totals(node, defined) for node in nodes)
     found = {"defers": defers, "reduces": reduces, "gathers": gathers, "collects": collects}
+    found["hands_rates"] = any(map(_HANDS_ON, called)) and _hands_rates(nodes)
     return frozenset(name for name, holds in found.items() if holds)
+
+
+def _hands_rates(nodes: Iterable[object]) -> bool:
+    """Whether what is handed from one rank to the others may be a learning rate, or the state of what holds one."""
+    for node in nodes:
+        if isinstance(node, ir.Call) and _HANDS_ON(last(node.func)):
+            parts = [node.func, *node.args, *(value for _, value in node.keywords)]
+            if any(_OF_RATES(str(getattr(one, "name", ""))) for part in parts for one in walk(part)):
+                return True
+        target = node.target if isinstance(node, ir.Assign | ir.Augment) else None
+        if isinstance(target, ir.Item) and isinstance(target.index, ir.Const) and target.index.value == "lr":
+            return True
+    return False

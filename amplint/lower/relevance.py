@@ -351,7 +351,7 @@ def _holders(body: tuple[ir.Stmt, ...], losses: frozenset[str]) -> frozenset[str
 def _handed(node: ir.Stmt) -> set[str]:
     """The names of what the calls of a statement are given: by a flag a step may be told when."""
     made = (part for part in walk(node) if isinstance(part, ir.Call))
-    return {last(value) for call in made for value in (*call.args, *(value for _, value in call.keywords))}
+    return {last(one) for call in made for one in (*call.args, *call.starred, *(value for _, value in call.keywords))}
 
 
 def _containers(body: tuple[ir.Stmt, ...]) -> frozenset[str]:

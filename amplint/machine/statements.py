@@ -8,7 +8,7 @@ from typing import NoReturn
 from amplint.dialects import vocabulary as words
 from amplint.dialects.public import COLLECTING
 from amplint.dialects.vocabulary import within
-from amplint.domains import loss_scales, partial_zeroing, ranks, retained_losses, tails, tensors
+from amplint.domains import loss_scales, partial_zeroing, ranks, retained_losses, single_ranks, tails, tensors
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -285,6 +285,7 @@ def _branch(run: Run, scope: Scope, node: ir.If, taken: bool, test: Value, said:
     run.sometimes, run.finite = run.sometimes + some, run.finite + finite
     run.large, run.picked = run.large + large, run.picked + picks
     run.branch(node.at, int(not taken))
+    single_ranks.enter(run, said)
     signal = execute(run, scope, node.body if taken else node.orelse)
     del run.branches[depth:]
     run.sometimes, run.finite = run.sometimes - (some and not stays), run.finite - finite

@@ -92,6 +92,7 @@ class Ranks:
     `held`: the models inside their `no_sync`; `off`: those whose reduction was switched off by hand; `switched`: on or
     off. `forwards`: since the backward before; `spent`: the next forward begins anew. `ran`: what was called or handed
     on since then. `all_held`: a framework has entered `no_sync` of each. `inner`: what was wrapped, as it was before.
+    `guards`: the branches that only some ranks go into, with the condition that says so.
     """
 
     held: frozenset[str] = frozenset()
@@ -102,3 +103,4 @@ class Ranks:
     ran: set[str] = field(default_factory=set)
     all_held: bool = False
     inner: list[Value] = field(default_factory=list)
+    guards: dict[tuple[tuple[Site, ...], int], str] = field(default_factory=dict)

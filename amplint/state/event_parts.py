@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from amplint.protocol.events import Kind
+from amplint.protocol.events import STEPS, Kind, Site
 from amplint.protocol.precision import Precision
 from amplint.protocol.ranks import Sync, Wrapper
+from amplint.protocol.single_ranks import SOME_RANKS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from amplint.state.contexts import Ranks
     from amplint.state.values import Optimizer, Scaler
+
+
+OF_RANKS = frozenset({Kind.SCHEDULER_STEP, Kind.SCHEDULER_TOLD, *STEPS})
+"""What all ranks have to do alike."""
 
 
 class Reduced(TypedDict, total=False):
@@ -35,3 +43,9 @@ def parameters(kind: Kind, optimizer: Optimizer | None, scaler: Scaler | None) -
     """The precision of what is stepped, or unscaled by a scaler that is torch's own and minds."""
     minds = scaler.known and not scaler.sharded if scaler else kind is Kind.STEP
     return optimizer.precision if optimizer is not None and minds else Precision.UNKNOWN
+
+
+def on_some_ranks(ranks: Ranks, branches: Iterable[tuple[tuple[Site, ...], int]]) -> dict[str, str]:
+    """The condition that only some ranks fulfil under which something happens, if there is one."""
+    found = next((ranks.guards[one] for one in branches if one in ranks.guards), None)
+    return {SOME_RANKS: found} if found is not None else {}

@@ -17,9 +17,10 @@ class Horizons:
     framework had its ranks share the loader. `totals`: per text of a number that is one less a part, the text of the
     total. `bars`: per end of a progress bar what had passed each time it moved on by one: how often it had, the
     micro-batches and the updates. `of_epochs`: the units of numbers of which the epochs of a loop are so many, counted
-    after that sharing. `shares`: per text of a number that is some part of another, the text of that one; `parts`: what
-    enters a schedule besides its total, with the details of the event that made it. `rates`: by where one is set by
-    hand, and its total, the position that it was set by last, and its schedule.
+    after that sharing. `products`: per text of a known number that is so many epochs of some steps, the text of those
+    of one. `shares`: per text of a number that is some part of another, the text of that one; `parts`: what enters a
+    schedule besides its total, with the details of the event that made it. `rates`: by where one is set by hand, and
+    its total, the position that it was set by last, and its schedule.
     """
 
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
@@ -28,6 +29,7 @@ class Horizons:
     totals: dict[str, str] = field(default_factory=dict)
     bars: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     of_epochs: dict[str, set[str]] = field(default_factory=dict)
+    products: dict[str, str] = field(default_factory=dict)
     shares: dict[str, str] = field(default_factory=dict)
     parts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)

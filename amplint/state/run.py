@@ -389,10 +389,11 @@ class Run:
             found |= {**self.here.detail, **self.remarks}
         elif self.open_scales:
             found |= {"framework": self.open_scales[-1], **({"within": "yes"} if kind is Kind.CLIP else {})}
-        if self.finite and kind in _OF_FINITE:
-            found["finite"] = "asked"
-        if self.large and kind in _OF_FINITE:
-            found["large"] = "asked"
+        if (self.finite or self.large) and kind in _OF_FINITE:
+            found |= {"finite": "asked"} if self.finite else {}
+            found |= {"large": "asked"} if self.large else {}
+        if self.ranks.guards and kind in event_parts.OF_RANKS:
+            found |= event_parts.on_some_ranks(self.ranks, self.branches)
         return {**found, **optimizer.due} if optimizer is not None and kind in STEPS else found
 
     def _gate(self, kind: Kind) -> Gate | None:

@@ -60,6 +60,9 @@ torch.save(model.state_dict(), io.BytesIO())
 Save `scaler.state_dict()` beside `optimizer.state_dict()`, and hand it to `scaler.load_state_dict()` where the
 optimizer's state is loaded. Save after `scaler.update()`.
 
+`Accelerator(mixed_precision="fp16")` holds a scaler too, in `accelerator.scaler`: a checkpoint that is written by hand,
+and resumed from, lacks it unless that is in it. `accelerator.save_state` saves it.
+
 ## Fix
 
 None. Whoever loads the checkpoints has to know the new entry.

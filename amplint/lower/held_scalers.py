@@ -1,0 +1,94 @@
+"""Loss scalers that an object of a framework holds: their state is in no checkpoint that the user writes by himself.
+
+Said of a module that makes one such object, saves an optimizer's state and loads one again, and neither speaks of a
+scaler nor has the framework save what it holds, nor hands the object to whoever may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from amplint.dialects import GOVERNS, HOLDS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.dialect import Holding
+from amplint.dialects.vocabulary import within
+from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
+from amplint.lower.checkpoints import optimizers_saved
+from amplint.lower.names import binds, dotted, last, walk
+from amplint.protocol.events import Site
+from amplint.protocol.facts import SAVED, Fact
+
+_SCALER, _OPTIMIZER = within(words.SCALER), within(words.OPTIMIZER)
+_KEEPS = within(words.SAVING, words.RESTORING, words.STATE)
+_CLASSES = frozenset(name.rpartition(".")[2] for name in HOLDS)
+
+
+def held_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
+    """At most one fact, of the first save."""
+    nodes = [node for statement in body for node in walk(statement)]
+    made = [node for node in nodes if isinstance(node, ir.Call) and last(node.func) in _CLASSES]
+    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)} if len(made) == 1 else {}
+    root, dot, rest = dotted(made[0].func).partition(".") if imported else ("", "", "")
+    holding = HOLDS.get(f"{imported.get(root, root)}{dot}{rest}")
+    others = {qualified.lstrip(".").partition(".")[0] for qualified in imported.values()} & GOVERNS
+    if holding is None or others - {holding.framework} or _may_be_saved(nodes, holding, made[0]):
+        return
+    when = _asked(dict(made[0].keywords).get(holding.argument), holding.value, nodes)
+    loads = any(_is_load(node) for node in nodes)
+    saved = sorted(optimizers_saved(body)) if when is not None and loads else []
+    if saved:
+        said: dict[int | str, object] = {"optimizer": True, "scaler": False, "through": holding.framework}
+        said["when"] = when
+        yield Fact(SAVED, Site(path, *saved[0]), said)
+
+
+def _asked(value: ir.Expr | None, wanted: str, nodes: list[object]) -> str | None:
+    """Under which condition a setting is what makes a scaler, as a message names it: empty if it always is, None where
+    that is not known."""
+    if isinstance(value, ir.Choice):
+        yes, no = _asked(value.yes, wanted, nodes), _asked(value.no, wanted, nodes)
+        plain = isinstance(value.test, (ir.Name, ir.Attr)) and yes == "" and no is None
+        return f" (when `{spelled(value.test)}`)" if plain else None
+    if isinstance(value, ir.Attr):
+        by_default = any(_is_option(node, value.name, wanted) for node in nodes)
+        return f" (when `{spelled(value)}` is {wanted}, its default)" if by_default else None
+    if isinstance(value, ir.Name):
+        sets = (node for node in nodes if isinstance(node, (ir.Assign, ir.Augment)))
+        bound = [node for node in sets if value.name in binds(node.target)]
+        one = bound[0].value if len(bound) == 1 and isinstance(bound[0], ir.Assign) else None
+        return _asked(one, wanted, nodes) if not isinstance(one, ir.Name) else None
+    return "" if isinstance(value, ir.Const) and value.value == wanted else None
+
+
+def _is_option(node: object, name: str, default: str) -> bool:
+    """Whether a call declares an option of a command line by a name, with a default."""
+    if not isinstance(node, ir.Call) or last(node.func) != "add_argument" or not node.args:
+        return False
+    said, given = node.args[0], dict(node.keywords).get("default")
+    spells = isinstance(said, ir.Const) and str(said.value).lstrip("-").replace("-", "_") == name
+    return spells and isinstance(given, ir.Const) and given.value == default
+
+
+def _may_be_saved(nodes: list[object], holding: Holding, made: ir.Call) -> bool:
+    """Whether anything may save the scaler: it is spoken of, the framework saves all that it holds, or the object is
+    handed to what saves."""
+    names = {
+        name for node in nodes if isinstance(node, ir.Assign) and node.value is made for name in binds(node.target)
+    }
+    for node in nodes:
+        if isinstance(node, (ir.Name, ir.Attr)) and (node.name in holding.saves or _SCALER(node.name)):
+            return True
+        if isinstance(node, ir.Const) and isinstance(node.value, str) and len(node.value) < 40 and _SCALER(node.value):
+            return True
+        if isinstance(node, ir.Call) and _KEEPS(last(node.func)):
+            handed = (*node.args, *node.starred, *(value for _, value in node.keywords))
+            if any(last(value) in names for value in handed):
+                return True
+    return False
+
+
+def _is_load(node: object) -> bool:
+    """Whether an optimizer is given a state."""
+    method = node.func if isinstance(node, ir.Call) else None
+    return isinstance(method, ir.Attr) and method.name == "load_state_dict" and _OPTIMIZER(last(method.owner))
