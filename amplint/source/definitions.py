@@ -16,6 +16,7 @@ from amplint.source.lines import LINE
 from amplint.source.makers import (
     WRAPPERS,
     called,
+    configures,
     gives_loss,
     is_strategy,
     makes_a_model,
@@ -193,7 +194,7 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
         acts = bool(_ACTING.search(text) or speaks_of_loss(text)) or _makes_what_trains(found, unit)
-        acts = acts or _gives_precision(unit) or speaks_of_strategy(text)
+        acts = acts or _gives_precision(unit) or speaks_of_strategy(text) or configures(text)
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from amplint.dialects import DIALECTS
-from amplint.dialects.syntax import STRATEGIES
+from amplint.dialects.syntax import KEYS, STRATEGIES
 from amplint.source.trees import every_node, inside
 
 Unit = ast.FunctionDef | ast.AsyncFunctionDef
@@ -45,6 +45,11 @@ def called(unit: ast.AST) -> set[str]:
 def speaks_of_strategy(text: str) -> bool:
     """Whether a text says how a wrapper is to shard a model, or hands that on."""
     return any(word in text for word in _OF_STRATEGY)
+
+
+def configures(text: str) -> bool:
+    """Whether a text holds entries of a configuration that say how an engine accumulates."""
+    return KEYS.search(text) is not None
 
 
 def is_strategy(node: ast.expr) -> bool:
