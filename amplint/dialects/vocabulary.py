@@ -36,7 +36,7 @@ LOADER = """loader loaders dataloader dataloaders data_loader data_loaders dl dl
     dataset datasets generator queue stream pipeline feeder prefetcher train_set train trains training sampler it"""
 HUGE = "huge infinite unlimited unbounded no_limit no_clip never nothing"
 """Of a threshold that nothing reaches."""
-SCHEDULER = """sched scheds scheduler schedulers schedule schedules schd schds sch schedular schedulars schduler sheduler lrs
+SCHEDULER = """sched scheds scheduler schedulers schedule schedules schd schds sch schedular schduler sheduler lrs
     warmup warm_up"""
 RATE_ITSELF = "lr"
 RATE = "lr lrs learning_rate momentum weight_decay wd"

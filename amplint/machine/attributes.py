@@ -21,6 +21,7 @@ from amplint.state.values import (
     NUMBER,
     Bound,
     Class,
+    Criterion,
     Function,
     Gradient,
     Incomplete,
@@ -78,6 +79,8 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return Symbol("loss", Origin.DATA, tags=frozenset({"number"}))
     if isinstance(owner, (Optimizer, Scaler, Scheduler, Loss, Gradient, str, list, tuple, dict)):
         return Bound(owner, name)
+    if isinstance(owner, Criterion) and name == "forward":
+        return owner
     if owner is None:  # it cannot be, so it is something that could not be followed
         owner = Symbol("None", Origin.OPAQUE)
     return _of_symbol(run, owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
