@@ -130,6 +130,12 @@ STATE = "state states snapshot snapshots"
 
 AVERAGE = """ema swa ema_model ema_net ema_unet ema_weight ema_weights ema_param ema_params ema_parameters swa_model
     swa_net swa_weights swa_params swa_parameters"""
+AVERAGE_ITSELF = "ema swa averaged"
+AVERAGE_UPDATE = """update_ema update_swa update_moving_average update_weights_ema ema_update moving_average
+    exponential_moving_average"""
+"""Of a function that is handed an average of weights, and the model whose present weights it takes in."""
+NOW_AND_THEN = "step steps iter iters iteration iterations it epoch i count"
+"""Of what a function is handed so that it does something now and then."""
 NUMBER_AVERAGED = "loss losses acc accuracy norm norms metric metrics score scores time grad grads reward rewards lr"
 """What is averaged in an average that is none of weights: `loss_ema`."""
 
