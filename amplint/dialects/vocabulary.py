@@ -65,7 +65,8 @@ RANKS = """world world_size num_processes nprocs n_procs n_gpu n_gpus num_gpus n
     device devices dst src op"""
 TOOL = """env envs environment prof profiler profilers profile simulator sim world pbar tbar progress bar tqdm meter
     meters logger loggers logging log writer writers tensorboard tb wandb mlflow timer timers timing stopwatch clock
-    watch tracker monitor recorder reporter metric metrics counter console tracer telemetry heartbeat"""
+    watch tracker monitor recorder reporter metric metrics counter console tracer telemetry heartbeat stopper
+    early_stopping earlystopping early_stop"""
 """What stands beside a training and has a `step` or an `update` of its own that moves no weight."""
 
 TELLING = """print log logs logger logging info debug warn warning writer wandb tqdm pbar progress bar postfix
@@ -76,7 +77,8 @@ READING = """lr lrs learning_rate sched scheduler schedulers schedule warmup war
     checkpoint checkpoints ckpt ckpts snapshot log logs logged logger logging state states state_dict print prints
     pprint summary summarize summarise count counts describe repr str len length info show report display plot dump
     load loads resume restore hasattr getattr isinstance type types id get is has should can watch format inspect
-    stats statistics monitor record debug dtype name names size memory num register"""
+    stats statistics monitor record debug dtype name names size memory num register early_stop early_stopper
+    early_stopping"""
 """Words of those who look, keep what they see, bring back what was kept, or change the rate and nothing else."""
 
 COMPUTING = """loss losses criterion compute calc calculate evaluate evaluation eval validate validation val valid
