@@ -50,6 +50,7 @@ def upheld(
     breaches: Sequence[Breach], filename: str, reader: Callable[[str, Set[Key]], Witnessed | None]
 ) -> Iterator[Breach]:
     """The breaches that callers of a file in other files do not refute; where all of these only warn, so is it told.
+    What the file itself calls wrongly, those who do not come through that call cannot refute.
 
     What one of them shows as a mistake is settled: `reader` is told of the others, and none is asked when all are.
     """
@@ -61,7 +62,8 @@ def upheld(
             seen.append(found)
             unsettled -= {key for key, mild in found.broken.items() if not mild and found.executes(key[1])}
     for breach in breaches:
-        calling = [one.broken.get(breach.key) for one in seen if breach.key in here and one.executes(breach.site)]
+        through = [breach.site, *(site for site in breach.calls if site.path == filename)]
+        calling = [one.broken.get(breach.key) for one in seen if breach.key in here and all(map(one.executes, through))]
         told = [mild for mild in calling if mild is not None]
         if told or not calling:
             yield replace(breach, mild=breach.mild or (bool(told) and all(told)))

@@ -8,10 +8,7 @@ import os
 from collections.abc import Callable
 
 from amplint.findings import Finding
-from amplint.source import importing
-from amplint.source.asked import Answers, answered_by, once
-
-answered_by(importing.QUESTION, importing.state)
+from amplint.source.asked import Answers, once
 
 Analysis = Callable[[str, str], list[Finding]]
 MOST = 1024  # files whose findings are remembered

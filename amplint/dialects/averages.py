@@ -5,7 +5,7 @@ torch 2.13 `torch/optim/swa_utils.py`, diffusers 0.36 and timm 1.0 `model_ema.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import ending, within
@@ -26,8 +26,23 @@ AVERAGES: Mapping[str, str] = {
 
 UPDATES = frozenset(AVERAGES.values())
 _NAMED, _OF_NUMBERS = ending(words.AVERAGE), within(words.NUMBER_AVERAGED)
+_ITSELF, _UPDATE, _COUNT = within(words.AVERAGE_ITSELF), within(words.AVERAGE_UPDATE), within(words.NOW_AND_THEN)
 
 
 def is_average(name: str) -> bool:
     """Whether a name is what people call an average of weights, and not one of numbers."""
     return _NAMED(name) and not _OF_NUMBERS(name)
+
+
+def updates_one(name: str) -> bool:
+    """Whether a function is called what people call one that takes the weights of a model into an average."""
+    return _UPDATE(name) and not _OF_NUMBERS(name)
+
+
+def moved(handed: Sequence[str]) -> int | None:
+    """Which of the two things that such a function is handed first is the model, by what they are called; None where
+    they do not tell, or where it is handed a count: it may leave most calls out."""
+    named = [_ITSELF(text) for text in handed[:2]]
+    if named.count(True) != 1 or len(named) < 2 or any(map(_COUNT, handed[2:])):
+        return None
+    return named.index(False)

@@ -247,7 +247,7 @@ TORCH = Dialect(
     with_graph=("torch.enable_grad",),
     words=frozenset(
         {".backward", ".zero_grad", "GradScaler", "autocast", "cuda.amp", "cuda import amp", "bf16=True"}
-        | {"scaler.state_dict", "clip_grad_norm_"}
+        | {"scaler.state_dict", "clip_grad_norm_", "DistributedDataParallel"}
     ),
     accounts=(
         Account(

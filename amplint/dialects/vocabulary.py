@@ -36,7 +36,8 @@ LOADER = """loader loaders dataloader dataloaders data_loader data_loaders dl dl
     dataset datasets generator queue stream pipeline feeder prefetcher train_set train trains training sampler it"""
 HUGE = "huge infinite unlimited unbounded no_limit no_clip never nothing"
 """Of a threshold that nothing reaches."""
-SCHEDULER = "sched scheds scheduler schedulers schedule schedules lrs warmup warm_up"
+SCHEDULER = """sched scheds scheduler schedulers schedule schedules schd schds sch schedular schduler sheduler lrs
+    warmup warm_up"""
 RATE_ITSELF = "lr"
 RATE = "lr lrs learning_rate momentum weight_decay wd"
 MODEL = """model models net nets netd netg netf network networks module modules ddp gpt llm bert encoder encoders
@@ -64,7 +65,8 @@ RANKS = """world world_size num_processes nprocs n_procs n_gpu n_gpus num_gpus n
     device devices dst src op"""
 TOOL = """env envs environment prof profiler profilers profile simulator sim world pbar tbar progress bar tqdm meter
     meters logger loggers logging log writer writers tensorboard tb wandb mlflow timer timers timing stopwatch clock
-    watch tracker monitor recorder reporter metric metrics counter console tracer telemetry heartbeat"""
+    watch tracker monitor recorder reporter metric metrics counter console tracer telemetry heartbeat stopper
+    early_stopping earlystopping early_stop"""
 """What stands beside a training and has a `step` or an `update` of its own that moves no weight."""
 
 TELLING = """print log logs logger logging info debug warn warning writer wandb tqdm pbar progress bar postfix
@@ -75,7 +77,8 @@ READING = """lr lrs learning_rate sched scheduler schedulers schedule warmup war
     checkpoint checkpoints ckpt ckpts snapshot log logs logged logger logging state states state_dict print prints
     pprint summary summarize summarise count counts describe repr str len length info show report display plot dump
     load loads resume restore hasattr getattr isinstance type types id get is has should can watch format inspect
-    stats statistics monitor record debug dtype name names size memory num register"""
+    stats statistics monitor record debug dtype name names size memory num register early_stop early_stopper
+    early_stopping"""
 """Words of those who look, keep what they see, bring back what was kept, or change the rate and nothing else."""
 
 COMPUTING = """loss losses criterion compute calc calculate evaluate evaluation eval validate validation val valid
@@ -129,6 +132,12 @@ STATE = "state states snapshot snapshots"
 
 AVERAGE = """ema swa ema_model ema_net ema_unet ema_weight ema_weights ema_param ema_params ema_parameters swa_model
     swa_net swa_weights swa_params swa_parameters"""
+AVERAGE_ITSELF = "ema swa averaged"
+AVERAGE_UPDATE = """update_ema update_swa update_moving_average update_weights_ema ema_update moving_average
+    exponential_moving_average"""
+"""Of a function that is handed an average of weights, and the model whose present weights it takes in."""
+NOW_AND_THEN = "step steps iter iters iteration iterations it epoch i count"
+"""Of what a function is handed so that it does something now and then."""
 NUMBER_AVERAGED = "loss losses acc accuracy norm norms metric metrics score scores time grad grads reward rewards lr"
 """What is averaged in an average that is none of weights: `loss_ema`."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from amplint.dialects.averages import moved, updates_one
 from amplint.domains import parameter_owners
 from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
+from amplint.state import roles
 from amplint.state.run import Run
 from amplint.state.values import Instance, Parameters, Symbol, Value, text_of
 
@@ -13,6 +16,17 @@ def updates(args: list[Value], keywords: dict[str, Value]) -> bool:
     """Whether what an average is handed may be a model or its parameters, or is nothing at all."""
     handed = [*args, *keywords.values()][:1]
     return all(isinstance(value, (Parameters, Instance)) or _settled(value) for value in handed)
+
+
+def taken_in(run: Run, node: ir.Call, args: list[Value]) -> Value:
+    """The model whose weights a function takes into an average, by its name and by what it is handed; None if it is
+    not known to be one that does so in every call."""
+    name = getattr(node.func, "name", "")
+    if len(args) < 2 or not updates_one(name) or len(args) != len(node.args):
+        return None
+    place = moved([spelled(one) for one in (*node.args, *(value for _, value in node.keywords))])
+    model = args[place] if place is not None else None
+    return model if isinstance(model, Instance) or roles.is_a_model(run, model) else None
 
 
 def _settled(value: Value) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.averages import AVERAGES, UPDATES, is_average
+from amplint.dialects.averages import AVERAGES, UPDATES, is_average, updates_one
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.methods import HOOKS
 from amplint.dialects.public import CLIPS, COLLECTING, QUIET
@@ -88,7 +88,7 @@ class Usage:
 
     def acts(self, call: ir.Call) -> bool:
         """Whether a call may be an event of the training step."""
-        if measures(call):
+        if measures(call) or (len(call.args) > 1 and updates_one(last(call.func))):
             return True
         if not isinstance(call.func, ir.Attr):
             return last(call.func) in self.clips | self.wrappers | {BY_HAND}

@@ -21,6 +21,7 @@ from amplint.state.values import (
     NUMBER,
     Bound,
     Class,
+    Criterion,
     Function,
     Gradient,
     Incomplete,
@@ -72,7 +73,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
         return Public(found.name, member=True) if isinstance(found, Public) else found
     if name == "grad" and isinstance(owner, Parameters):
         return Gradient(owner.model, holder=owner.holder)
-    if isinstance(owner, Gradient) and name in ("data", "grad"):
+    if _is_itself(owner, name):
         return owner
     if isinstance(owner, Loss) and name in ("data",):
         return Symbol("loss", Origin.DATA, tags=frozenset({"number"}))
@@ -81,6 +82,13 @@ def read(run: Run, owner: Value, name: str) -> Value:
     if owner is None:  # it cannot be, so it is something that could not be followed
         owner = Symbol("None", Origin.OPAQUE)
     return _of_symbol(run, owner, name) if isinstance(owner, Symbol) else Bound(owner, name)
+
+
+def _is_itself(owner: Value, name: str) -> bool:
+    """Whether an attribute of an object is, as far as a step goes, the object."""
+    if isinstance(owner, Criterion):
+        return name == "forward"
+    return isinstance(owner, Gradient) and name in ("data", "grad")
 
 
 def _of_class(klass: Class, found: Value) -> Value:

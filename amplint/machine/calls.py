@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from amplint.dialects.constructors import role_of
 from amplint.dialects.unseen import only_reads
-from amplint.domains import norms, precision, provenance, ranks, retained_losses
+from amplint.domains import averages, norms, precision, provenance, ranks, retained_losses
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -72,6 +72,8 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         keywords = _unpacked(run, scope, node, func, args, keywords)
     elif isinstance(func, (Function, Method)) and not _fits(func, len(args), keywords):
         raise Cut  # Python raises: in such a run it is another function that is called
+    if (model := averages.taken_in(run, node, args)) is not None:
+        return averages.update(run, [model], {}, node.at)
     if run.in_batches:
         _out_of_sight(run, scope, node, func)
     return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))

@@ -16,6 +16,7 @@ from amplint.source.lines import LINE
 from amplint.source.makers import (
     WRAPPERS,
     called,
+    configures,
     gives_loss,
     is_strategy,
     makes_a_model,
@@ -31,8 +32,9 @@ from amplint.source.unreached import unreached
 MAX_ROWS = 400
 """Rows of a definition that is still followed."""
 
-MAX_ROWS_OF_MODEL = 2000
-"""Rows of a class that is still followed because its objects return a loss: nobody can guess what that is a mean of."""
+MAX_ROWS_OF_CLASS = 2000
+"""Rows of a class that is still followed because most of them cannot matter to a step, or because its objects return a
+loss: nobody can guess what that is a mean of."""
 
 _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
@@ -188,12 +190,12 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
     if len(units) != 1 or name in found.changed:
         return False
     (unit,) = units
-    if not _short(unit):
+    if not _short(found, unit):
         return False
     if isinstance(unit, (ast.FunctionDef, ast.AsyncFunctionDef)):
         text = found.text(unit)
         acts = bool(_ACTING.search(text) or speaks_of_loss(text)) or _makes_what_trains(found, unit)
-        acts = acts or _gives_precision(unit) or speaks_of_strategy(text)
+        acts = acts or _gives_precision(unit) or speaks_of_strategy(text) or configures(text)
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
@@ -343,13 +345,21 @@ def _joins(found: Outline, unit: Unit, name: str, asked: Collection[str]) -> boo
         return _is_literal(unit) and name not in found.changed and len(found.names[name]) == 1
     if isinstance(unit, ast.ClassDef) and not _class_matters(found, unit, False):
         return name in asked
-    return _short(unit)
+    return _short(found, unit)
 
 
-def _short(unit: Unit) -> bool:
-    """Whether a definition is short enough to be followed."""
+def _short(found: Outline, unit: Unit) -> bool:
+    """Whether a definition is short enough to be followed, what cannot matter in a class left aside."""
     rows = (unit.end_lineno or 0) - unit.lineno
-    return rows <= MAX_ROWS or (isinstance(unit, ast.ClassDef) and rows <= MAX_ROWS_OF_MODEL and gives_loss(unit))
+    if rows <= MAX_ROWS or not isinstance(unit, ast.ClassDef):
+        return rows <= MAX_ROWS
+    return rows <= MAX_ROWS_OF_CLASS and (gives_loss(unit) or rows - _idle_rows(found, unit) <= MAX_ROWS)
+
+
+def _idle_rows(found: Outline, unit: ast.ClassDef) -> int:
+    """The rows of a class that stand in functions which cannot matter to a training step."""
+    module = ast.Module([unit], [])
+    return sum(last - first - 1 for first, last, _ in blanks(module, list(found.lines), deciding(module)))
 
 
 def _first(unit: Unit) -> int:

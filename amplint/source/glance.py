@@ -35,7 +35,9 @@ _AUTOCAST = re.compile(_called("autocast", r"(?!\s*(?:device_type\s*=|[\"']))"))
 """A region that may have no device; one that has is fine, unless it is of the old spelling."""
 
 _OVERRIDES = re.compile(rf"\b(?:def|class)\s+(?:{'|'.join(sorted(OVERRIDES))})\b")
-_PARTS = frozenset({"GradScaler"}) | LOSS_ARGUMENTS | LOSS_BASES | TABLES
+REPLICATED = "DistributedDataParallel"
+"""What stands in a text that wraps a model for several processes, perhaps for functions of another file that train."""
+_PARTS = frozenset({"GradScaler", REPLICATED}) | LOSS_ARGUMENTS | LOSS_BASES | TABLES
 _PARAMETERS = re.compile(_called("parameters"))
 _GONE_OVER = re.compile(r"\bin [\w.]+\.$")
 """What stands before the parameters that a loop goes over, and that are not handed on."""

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from amplint.source.asked import stamp
 from amplint.source.imported import imported
+from amplint.source.importing import importers
 from amplint.source.languages import script_of
 from amplint.source.reading import Unreadable, read
 from amplint.source.trees import every_node, inside, tree_of
@@ -23,7 +24,10 @@ FARTHEST = 3
 MOST = 64
 """Files that are looked at."""
 
-_HINT = re.compile(r"ignore|padding_value|masked_fill|-\s*100\b|ForSeq2Seq|ForTokenClass|CompletionOnly")
+MOST_IMPORTERS = 4
+"""Files that import one which are asked when neither it nor what it imports says anything."""
+
+_HINT = re.compile(r"ignore|IGNORE|padding_value|masked_fill|-\s*100\b|ForSeq2Seq|ForTokenClass|CompletionOnly")
 _TARGETS = re.compile(r"(?i)label|target|(?<![a-z])(tgt|trg|y)(?![a-z])")
 _COLLATORS = tuple(f"DataCollatorFor{one}" for one in ("Seq2Seq", "TokenClassification", "CompletionOnlyLM"))
 """transformers 4.57 and TRL: labels are padded with `label_pad_token_id`, by default -100, or masked with it."""
@@ -40,20 +44,43 @@ def ignored_targets(path: str, text: str) -> frozenset[str]:
 
     Reading so many files takes time: it is asked of programs that average means over a window, and of no others.
     """
-    seen, here = {path}, [path]
     found, constants = _made(text)
     values, known = [*found], {name: set(held) for name, held in constants.items()}
+    seen = {path}
+    _gather([path], seen, values, known)
+    return _spelled(values, known) or _of_those_who_import(path, seen, values, known)
+
+
+def _of_those_who_import(path: str, seen: set[str], values: list[str], known: Constants) -> frozenset[str]:
+    """The values with which those fill targets who import a file that says nothing of targets itself."""
+    above = [file for file in importers(path)[:MOST_IMPORTERS] if file not in seen]
+    for file in above:
+        _add(file, values, known)
+    _gather(above, seen | set(above), values, known)
+    return _spelled(values, known)
+
+
+def _spelled(values: list[str], known: Constants) -> frozenset[str]:
+    return frozenset(spelling for value in values for spelling in _spellings(value, known))
+
+
+def _gather(here: list[str], seen: set[str], values: list[str], known: Constants) -> None:
+    """Adds what targets are filled with in the files that the imports of some lead to."""
     for _ in range(FARTHEST):
         every = dict.fromkeys(file for one in here for file in sorted(imported(one)) if file not in seen)
         here = list(every)[: max(0, MOST - len(seen))]
         for file in here:
             seen.add(file)
-            about = stamp(file)
-            found, constants = _made_in(file, *about) if about is not None else ((), {})
-            values += found
-            for name, held in constants.items():
-                known.setdefault(name, set()).update(held)
-    return frozenset(spelling for value in values for spelling in _spellings(value, known))
+            _add(file, values, known)
+
+
+def _add(file: str, values: list[str], known: Constants) -> None:
+    """Adds what targets are filled with in a file."""
+    about = stamp(file)
+    found, constants = _made_in(file, *about) if about is not None else ((), {})
+    values += found
+    for name, held in constants.items():
+        known.setdefault(name, set()).update(held)
 
 
 def _spellings(value: str, known: Constants) -> Iterator[str]:

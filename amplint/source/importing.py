@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 
-from amplint.source.asked import Stamp, heard
+from amplint.source.asked import Stamp, answered_by, heard
 from amplint.source.discover import discover
 from amplint.source.imported import imported
 from amplint.source.neighbours import LEVELS, begins
@@ -93,3 +93,6 @@ def _changed(folder: str) -> int:
 def _digest(found: tuple[str, ...]) -> Stamp:
     """Some files as numbers that can be compared: of their names, and how many they are."""
     return int(hashlib.sha256("\0".join(found).encode("utf-8", "surrogatepass")).hexdigest()[:15], 16), len(found)
+
+
+answered_by(QUESTION, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from amplint.dialects import DIALECTS
-from amplint.dialects.syntax import STRATEGIES
+from amplint.dialects.syntax import KEYS, STRATEGIES
 from amplint.source.trees import every_node, inside
 
 Unit = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,16 +25,16 @@ def makers(tree: ast.Module, text: str) -> set[int]:
     classes = [node for node in every if isinstance(node, ast.ClassDef) and gives_loss(node)]
     if not classes and not any(name in text for name in WRAPPERS):
         return set()
-    wanted = WRAPPERS | {node.name for node in classes} | _imported(every)
+    wanted = wrapping(every) | {node.name for node in classes}
     found = {id(unit) for unit in every if isinstance(unit, Unit) and not wanted.isdisjoint(called(unit))}
     methods = (one for node in classes for one in node.body if isinstance(one, Unit))
     return found | {id(method) for method in methods if _makes_its_own(method)}
 
 
-def _imported(every: list[ast.AST]) -> set[str]:
-    """What the imports of a module call the wrappers of models."""
+def wrapping(every: list[ast.AST]) -> frozenset[str]:
+    """The names of the wrappers of models, and what the imports of a module call them."""
     imports = (node for node in every if isinstance(node, ast.ImportFrom))
-    return {one.asname for node in imports for one in node.names if one.asname is not None and one.name in WRAPPERS}
+    return WRAPPERS | {one.asname for node in imports for one in node.names if one.asname and one.name in WRAPPERS}
 
 
 def called(unit: ast.AST) -> set[str]:
@@ -45,6 +45,11 @@ def called(unit: ast.AST) -> set[str]:
 def speaks_of_strategy(text: str) -> bool:
     """Whether a text says how a wrapper is to shard a model, or hands that on."""
     return any(word in text for word in _OF_STRATEGY)
+
+
+def configures(text: str) -> bool:
+    """Whether a text holds entries of a configuration that say how an engine accumulates."""
+    return KEYS.search(text) is not None
 
 
 def is_strategy(node: ast.expr) -> bool:

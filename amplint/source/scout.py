@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Iterator
 
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
-from amplint.source.glance import HELD, SEEDING, may_hold_a_step, sets_a_precision
+from amplint.source.glance import HELD, REPLICATED, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.lines import LINE
-from amplint.source.makers import last_name, makers, makes_a_model, makes_objects, speaks_of_strategy
+from amplint.source.makers import last_name, makers, makes_a_model, makes_objects, speaks_of_strategy, wrapping
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -21,7 +21,7 @@ from amplint.source.unreached import unreached
 
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|num_items_in_batch|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
-    r"|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
+    r"|\bwrap_\w+\(|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
@@ -50,7 +50,9 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
         check_brackets(text)
         return text
     _check_depth(tree)
-    if not sets_a_precision(text) and not any(_matters(node, text, seeds) for node in every_node(tree)):
+    every = every_node(tree)
+    acting = {*seeds, *(wrapping(every) if REPLICATED in text else ())}
+    if not sets_a_precision(text) and not any(_matters(node, text, acting) for node in every):
         return None
     lines = LINE.findall(text)
     for first, last, indent in blanks(tree, lines, deciding(tree), seeds):
@@ -86,7 +88,7 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     """Whether a node is a backward, the making of a scaler, an autocast to look at, an override of a loss, or the
     handing over of one.
 
-    A zeroing is enough: the backward may be in another file.
+    A zeroing is enough, or that a model is wrapped for several processes: the backward may be in another file.
     """
     if isinstance(node, ast.ClassDef):
         own = any(getattr(child, "name", "") in OVERRIDES for child in node.body)

@@ -56,3 +56,53 @@ def test_the_loss_of_a_model_of_more_than_five_hundred_rows_is_followed(tmp_path
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(MODEL.replace("LOSS", loss) + OTHERS)
     assert sorted({found.code for found in findings_of(TRAIN, "train.py")}) == told
+
+
+STEPS = """\
+from torch.nn import functional as F
+
+
+class Steps:
+    def __init__(self, net, optimizer, args):
+        self.net, self.optimizer, self.args = net, optimizer, args
+
+    def take(self, at, x, y):
+        loss = F.cross_entropy(self.net(x), y) / self.args.accum_steps
+        loss.backward()
+        if (at + 1) % self.args.accum_steps == 0:
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+"""
+RUN = """\
+import torch
+from steps import Steps
+from torch.nn.parallel import DistributedDataParallel
+
+
+def run(net, loader, args):
+    assert len(loader) % args.accum_steps == 0
+    net = WRAPPER(net)
+    steps = Steps(net, torch.optim.SGD(net.parameters(), lr=0.1), args)
+    for i, (x, y) in enumerate(loader):
+        steps.take(i, x, y)
+"""
+SHOWN = "".join(
+    f"    def show_{i}(self, x):\n        x = self.net.draw(x)\n        y = x\n        return y\n\n" for i in range(90)
+)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "others", "told"),
+    [
+        ("DistributedDataParallel", SHOWN, ["missing-no-sync"]),
+        ("torch.nn.Sequential", SHOWN, []),
+        ("DistributedDataParallel", SHOWN.replace("draw", "loss"), []),
+    ],
+)
+def test_a_class_of_more_than_four_hundred_rows_is_followed_if_few_of_them_can_matter(
+    tmp_path, monkeypatch, wrapper, others, told
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "steps.py").write_text(STEPS + others)
+    assert [found.code for found in findings_of(RUN.replace("WRAPPER", wrapper), "run.py")] == told
