@@ -214,8 +214,10 @@ def trail_of(run: Run, values: list[Value]) -> Trail:
 
 
 def of_operands(symbols: list[Symbol]) -> Precision:
-    """Under which precision the forwards ran whose outputs are computed with, whatever else they are computed with."""
+    """Under which precision the forwards ran whose outputs are computed with, whatever else they are computed with; of
+    none that is known to be one, code that is not followed ran, with what is set before the loop beside it."""
     found = [symbol.ran for symbol in symbols if symbol.forward]
+    found = found or [symbol.ran for symbol in symbols if symbol.origin is not Origin.RUN]
     return reduce(together, found) if found else Precision.UNKNOWN
 
 
