@@ -33,7 +33,8 @@ EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
 
 def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]) -> frozenset[str]:
     """What the result of an operation counts. `windows`: which of both is the length of a window."""
-    found = (tags_of(left) | tags_of(right)) - {"window"}
+    counted = [tags for tags in (tags_of(left), tags_of(right)) if op not in ("+", "-") or not _counts_epochs(tags)]
+    found = frozenset().union(*counted) - {"window"}
     if not found and not any(windows):
         return found  # of what counts nothing, the result counts nothing
     if found & EXACT and not _keeps(run, op, left, right, windows):
@@ -63,6 +64,11 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     if op == "*" and any(isinstance(value, (Fraction, float)) and not tags_of(value) for value in (left, right)):
         found |= {"parts"}
     return found if found - {"divided", "parts"} or any(windows) else frozenset()
+
+
+def _counts_epochs(tags: frozenset[str]) -> bool:
+    """Whether a number is a quotient by an epoch's steps: so many epochs, and no steps any more."""
+    return EPOCHS_BEFORE in tags or any(map(divided_by_an_epoch, tags))
 
 
 def _is_size(run: Run, value: Value) -> bool:

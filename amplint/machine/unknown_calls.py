@@ -233,7 +233,7 @@ def is_criterion(name: str) -> bool:
 
 
 def _is_made(run: Run, func: Symbol, values: list[Value]) -> bool:
-    """Whether a class is called that is a loss function, with settings and ahead of the batches: that makes one."""
+    """Whether a class is called, of losses or of models, with settings and ahead of the batches: that makes one."""
     data = any(
         isinstance(value, Loss) or (isinstance(value, Symbol) and value.origin is Origin.DATA) for value in values
     )
@@ -273,7 +273,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     if is_criterion(name):
         return _of_criterion(run, func, values, keywords, bool(losses))
     model = with_changes(func, text=func.text.removesuffix(_FORWARD)) if func.text.endswith(_FORWARD) else func
-    if model is not func or (roles.is_model(run, func) and words.words(name)[0] not in _MAKING):
+    runs = roles.is_model(run, func) and words.words(name)[0] not in _MAKING and not _is_made(run, func, values)
+    if model is not func or runs:
         return _output(run, model, args, keywords)
     data = losses or any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in values)
     counted = run.in_batches and any(_may_count(run, value) for value in values)
