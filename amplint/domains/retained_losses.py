@@ -107,7 +107,8 @@ def _bounded(run: Run, target: ir.Expr) -> bool:
     """Whether a total begins anew in the loop over the batches, or over the windows; of an attribute nobody knows."""
     while isinstance(target, ir.Item):
         target = target.owner
-    inside = run.loops[-1:] if run.loops and run.loops[-1].steps else run.loops[-2:]
+    stepping = max((at for at, shape in enumerate(run.loops) if shape.steps), default=len(run.loops) - 2)
+    inside = run.loops[max(stepping, 0) :]
     return not isinstance(target, ir.Name) or any(target.name in shape.anew for shape in inside)
 
 

@@ -38,3 +38,33 @@ STEP
 def test_a_total_that_keeps_losses_is_an_error_where_updates_come_between(step, severity):
     found = findings_of(WINDOW.replace("STEP", step), "example.py")
     assert [one.severity for one in found if one.code == "retained-graph"] == [severity]
+
+
+NAMED = """\
+import torch
+
+
+def train(model, optimizer, criterion, loader, accum):
+    BEFORE
+    for batch in loader:
+        optimizer.zero_grad()
+        totals = {"loss": 0.0}
+        for i in range(accum):
+            loss = criterion(model(batch[i].x), batch[i].y)
+            for name in ["loss"]:
+                totals[name] = totals[name] + loss
+            (loss / accum).backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("anew", "severity"), [(True, Severity.WARNING), (False, Severity.ERROR)])
+def test_a_total_that_a_loop_over_names_adds_to_begins_anew_with_the_window_around_it(anew, severity):
+    begins = '        totals = {"loss": 0.0}\n'
+    text = (
+        NAMED.replace("    BEFORE\n", "")
+        if anew
+        else NAMED.replace(begins, "").replace("BEFORE", 'totals = {"loss": 0.0}')
+    )
+    found = findings_of(text, "example.py")
+    assert [one.severity for one in found if one.code == "retained-graph"] == [severity]
