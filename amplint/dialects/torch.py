@@ -167,6 +167,8 @@ TORCH = Dialect(
             "torch.nn.DataParallel",
             "torch.nn.parallel.DataParallel",
             "torch.compile",
+            "torch.nn.SyncBatchNorm.convert_sync_batchnorm",  # with its parameters: `batchnorm.py` of torch 2.13
+            "torch.nn.modules.batchnorm.SyncBatchNorm.convert_sync_batchnorm",
         }
     ),
     wrappers={
