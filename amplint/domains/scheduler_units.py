@@ -52,7 +52,7 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
         handed = roles.play(run, handed, "optimizer")
     made.parts = _parts(_argument(args, keywords, "schedulers", schedule.parts))
     made.optimizer = handed if isinstance(handed, Optimizer) else next((part.optimizer for part in made.parts), None)
-    made.said |= {"schedule": "LambdaLR" if schedule.constant else short, **_meant(schedule, args, keywords)}
+    made.said |= {"schedule": "LambdaLR" if schedule.constant else short, **_meant(run, made, schedule, args, keywords)}
     if schedule.first is not None and schedule.holds(_argument(args, keywords, *schedule.first)):
         made.said[HOLDS] = "yes"
     factors = _argument(args, keywords, "lr_lambda", 1) if short in OF_FUNCTIONS else None
@@ -114,8 +114,10 @@ def _parts(value: Value) -> tuple[Scheduler, ...]:
     return tuple(part for part in found if isinstance(part, Scheduler))
 
 
-def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) -> dict[str, str]:
-    """What kind of step a schedule is meant for, where its numbers leave no doubt."""
+def _meant(
+    run: Run, made: Scheduler, schedule: Schedule, args: list[Value], keywords: dict[str, Value]
+) -> dict[str, str]:
+    """What kind of step a schedule is meant for, where its numbers leave no doubt; loops may show it of others."""
     numbers: list[Value] = []
     if schedule.epochs is not None:
         value = _argument(args, keywords, schedule.epochs.name, schedule.epochs.position)
@@ -127,6 +129,7 @@ def _meant(schedule: Schedule, args: list[Value], keywords: dict[str, Value]) ->
             return {}  # it says itself what it counts: batches, or windows, or parts of them
         if schedule.epochs.factor is not None and _is_slow(_argument(args, keywords, "gamma", schedule.epochs.factor)):
             return {}
+        run.horizons.decays += [(bound_text(one), made.said) for one in numbers if isinstance(one, Symbol)]
     meant = schedule.meant(numbers)
     return {"meant": meant, NUMBERS: " ".join(map(text_of, numbers))} if meant is not None else {}
 
@@ -206,6 +209,7 @@ def settle(run: Run) -> None:
         else:
             said["unit"] = next((unit for unit in (MICRO_BATCHES, EPOCHS, UPDATES) if unit in units), UNTOLD)
     _of_parts(run)
+    _of_decays(run)
     _of_prepared(run, told)
     schedule_meanings.unsettle(run)
     for warm, detail in run.horizons.warm:
@@ -233,6 +237,13 @@ def _of_unsettled(run: Run) -> list[dict[str, str]]:
                 detail["exact"] = "yes"
         told += [detail] if _is_end_in_epochs(text, detail) else []
     return told
+
+
+def _of_decays(run: Run) -> None:
+    """Says of schedules that they are meant for one step per epoch, where they wait for some part of all epochs."""
+    for text, said in run.horizons.decays:
+        if part_of(run, run.horizons.totals.get(text, text)) == EPOCHS:
+            said.setdefault("meant", EPOCHS)
 
 
 def _of_parts(run: Run) -> None:

@@ -92,6 +92,8 @@ def computed(run: Run, op: str, made: Value, left: Value, right: Value) -> None:
         _product(run, made, left, right)
     elif op == "-":
         _less(run, made, left, right)
+    elif op in ("/", "//") and isinstance(made, Symbol) and isinstance(left, Symbol) and type(right) is int:
+        run.horizons.shares[made.text] = bound_text(left)
 
 
 def _less(run: Run, made: Value, total: Value, part: Value) -> None:

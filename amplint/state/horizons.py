@@ -19,7 +19,8 @@ class Horizons:
     micro-batches and the updates. `of_epochs`: the units of numbers of which the epochs of a loop are so many, counted
     after that sharing. `products`: per text of a known number that is so many epochs of some steps, the text of those
     of one. `shares`: per text of a number that is some part of another, the text of that one; `parts`: what enters a
-    schedule besides its total, with the details of the event that made it. `rates`: by where one is set by hand, and
+    schedule besides its total, with the details of the event that made it. `decays`: what a schedule waits for each of
+    its decays, with those details. `rates`: by where one is set by hand, and
     its total, the position that it was set by last, and its schedule.
     """
 
@@ -32,4 +33,5 @@ class Horizons:
     products: dict[str, str] = field(default_factory=dict)
     shares: dict[str, str] = field(default_factory=dict)
     parts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    decays: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)
