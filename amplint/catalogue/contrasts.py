@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from amplint.catalogue.rule import Contrast, Course
@@ -17,7 +17,7 @@ class _Training:
     """What a run does with the learning rate of one optimizer.
 
     `made`: the last scheduler that is made for it. `moved`: some scheduler of it moves. `steps`: where the optimizer
-    steps, and how; `loops`: over which batches.
+    steps, and how; `loops`: over which batches. `choices`: how the conditions of the run were decided.
     """
 
     run: int
@@ -25,12 +25,19 @@ class _Training:
     moved: bool
     steps: frozenset[tuple[Site, Kind]]
     loops: frozenset[Site]
+    choices: Mapping[str, bool]
 
     def shows(self, other: _Training) -> bool:
         """Whether it is a branch of the same loop in which the other one moves what this one does not."""
         sites, others = ({site for site, _ in one.steps} for one in (self, other))
         alike = other.made.site == self.made.site and not self.loops.isdisjoint(other.loops)
-        return alike and other.moved and not self.moved and sites.isdisjoint(others)
+        return alike and other.moved and not self.moved and sites.isdisjoint(others) and self.differs_once(other)
+
+    def differs_once(self, other: _Training) -> bool:
+        """Whether no more than one condition was decided otherwise: with two, the second may be a setting that stills
+        the scheduler."""
+        both = self.choices.keys() & other.choices.keys()
+        return sum(self.choices[key] is not other.choices[key] for key in both) <= 1
 
     def steps_alike(self, other: _Training) -> bool:
         """Whether both step through a scaler, or neither."""
@@ -43,16 +50,16 @@ def idle_in_a_branch(runs: Sequence[Course]) -> Iterator[Contrast]:
     One that does not move though the optimizer steps at the same place has been switched off by a setting. Without a
     scaler a schedule is the same; two ways to step may be meant to differ in it.
     """
-    found = [training for at, run in enumerate(runs) for training in _trainings(at, run.events)]
+    found = [training for at, run in enumerate(runs) for training in _trainings(at, run)]
     for one in found:
         others = [other for other in found if one.shows(other)]
         if others:
             yield Contrast(one.run, one.made, mild=all(map(one.steps_alike, others)))
 
 
-def _trainings(at: int, run: Sequence[Event]) -> Iterator[_Training]:
+def _trainings(at: int, course: Course) -> Iterator[_Training]:
     """The optimizers of a run that step, and for which a scheduler is made; none of a run that is not understood."""
-    run = [event for event in run if BY_HAND not in event.detail]
+    run = [event for event in course.events if BY_HAND not in event.detail]
     made = {event.optimizer: event for event in run if event.kind is Kind.CREATE and event.scheduler is not None}
     if not made or any(event.kind is Kind.OPAQUE for event in run):
         return
@@ -61,4 +68,4 @@ def _trainings(at: int, run: Sequence[Event]) -> Iterator[_Training]:
         steps = frozenset((one.site, one.kind) for one in run if one.kind in STEPS and one.optimizer == optimizer)
         moved = any(one.kind in _MOVES and one.optimizer in (None, optimizer) for one in run)
         if steps:
-            yield _Training(at, event, moved, steps, loops)
+            yield _Training(at, event, moved, steps, loops, course.choices)
