@@ -134,7 +134,7 @@ def _trips(run: Run, node: ir.For, stream: Stream, adding: _Adding | None) -> in
             run.model.learn_length(stream.length)
         if node.shape.nested and not stream.batches:
             return min(stream.length, EPOCHS)
-        return min(stream.length, MAX_ITERATIONS if node.shape.backward else 64)
+        return run.model.turns(stream.length) if node.shape.backward else min(stream.length, 64)
     if _is_window(run, node, stream) and stream.bound is not None:
         run.model.learn_window(text_of(stream.bound))
     if _is_window(run, node, stream) and (stream.window or stream.bound is not None):

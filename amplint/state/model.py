@@ -98,6 +98,16 @@ class Model:
         self.shortened.add(window.text)
         return 1
 
+    def turns(self, length: int) -> int:
+        """How many turns of a loop over micro-steps are played whose length is known: with no tail where it really
+        holds whole windows of a known length, and of a window that is too long to be played two."""
+        window = max(self.literals, default=self.longest)
+        if window in self.literals and length >= 2 * window:
+            return 2 * WINDOW + min(length % window, 1)
+        most = min(length, MAX_ITERATIONS)
+        divided = length > MAX_ITERATIONS and window > WINDOW and length % window == 0
+        return most - most % window if divided else most
+
     def sized(self, number: int) -> int:
         """A number of the program as the model plays it."""
         return Length(WINDOW, str(number)) if number in self.literals else number

@@ -21,7 +21,6 @@ _CONFIGURED = frozenset({"gradient_accumulation_steps", "accumulate_grad_batches
 _CASES = Path(__file__).parent.parent / "cases"
 
 OF_ANOTHER_LENGTH = {
-    "horizons:1272": "a number of a class says how many steps an epoch has",
     "tails:402": "the loop ends after as many batches as two windows of four have",
     "mean-of-token-means:1": "the list of batches is as long as one window of four",
     "windows:1051": "the literal says how often gradients are erased, and the window is handed in",
