@@ -74,7 +74,7 @@ LEAVES_SAVING = frozenset({"apex", "horovod", "ignite", "timm", "torch_xla"})
 CONFIGURATION = "deepspeed.DeepSpeedConfig"
 SECTIONS = ("fp16", "bf16")
 """A dictionary that has these sections is a configuration of that framework."""
-KEYS = re.compile(r"""["'](?:gradient_accumulation_steps|zero_optimization)["']""")
+KEYS = ("gradient_accumulation_steps", "zero_optimization")
 """Entries of such a dictionary, written out, that say how long a window is and whether its loss is scaled."""
 
 THROUGH = frozenset(

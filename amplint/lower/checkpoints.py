@@ -22,7 +22,9 @@ from amplint.lower.scaler_conditions import condition
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
 
-_SAVES, _KEEPS = within(words.SAVING), within(words.SAVING, words.RESTORING, words.STATE)
+_SAVES = within(words.SAVING)
+keeps = within(words.SAVING, words.RESTORING, words.STATE)
+"""Whether what is called so may keep what it is handed, or bring it back."""
 _OPTIMIZER, _SCALER_WORD = within(words.OPTIMIZER), within(words.SCALER)
 _CLASSES = frozenset(name.rpartition(".")[2] for name in SCALERS)
 """What scalers of torch's are called."""
@@ -37,12 +39,12 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
         return
     mentioned = {node.name for node in nodes if isinstance(node, ir.Attr) and last(node.owner) in scalers}
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
-    if not saves and not any(isinstance(node, ir.Const) and _is_scaler_word(node.value) for node in nodes):
+    if not saves and not any(isinstance(node, ir.Const) and speaks_of_scaler(node.value) for node in nodes):
         for place in sorted(optimizers_saved(body)) or sorted(_saves_elsewhere(path, nodes)):
             yield Fact(SAVED, Site(path, *place), {**_LEFT_OUT, "when": _condition(body, nodes, place)})
             break
     if saves and not loads:
-        for call in _calls(nodes, "load_state_dict", _is_optimizer):
+        for call in optimizers_loaded(nodes):
             yield Fact(LOADED, Site(path, *call.at), {**_LEFT_OUT})
             break
 
@@ -134,7 +136,7 @@ def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
             named = len(node.args) > 1 and isinstance(node.args[1], ir.Const)
             if name in _BY_NAME and not named and (not node.args or _is_one_of(node.args[0], holding)):
                 return True
-            if _KEEPS(name) and any(_is_one_of(value, holding) for value in (*handed, *node.starred)):
+            if keeps(name) and any(_is_one_of(value, holding) for value in (*handed, *node.starred)):
                 return True
     return False
 
@@ -171,7 +173,8 @@ def _is_one_of(node: ir.Expr, names: set[str]) -> bool:
     return isinstance(node, (ir.Name, ir.Attr)) and last(node) in names
 
 
-def _is_scaler_word(value: object) -> bool:
+def speaks_of_scaler(value: object) -> bool:
+    """Whether a value is a short text that speaks of a scaler: a key, or a name."""
     return isinstance(value, str) and len(value) < 40 and _SCALER_WORD(value)
 
 
@@ -192,6 +195,11 @@ class _Held:
 
     name: str
     at: ir.Span
+
+
+def optimizers_loaded(nodes: list[object]) -> Iterator[ir.Call]:
+    """The calls that give an optimizer a state."""
+    return _calls(nodes, "load_state_dict", _is_optimizer)
 
 
 def optimizers_saved(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Span]:

@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amplint.dialects import GOVERNS, HOLDS
-from amplint.dialects import vocabulary as words
 from amplint.dialects.dialect import Holding
-from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.lower.checkpoints import optimizers_saved
+from amplint.lower.checkpoints import keeps, optimizers_loaded, optimizers_saved, speaks_of_scaler
 from amplint.lower.names import binds, dotted, last, walk
 from amplint.protocol.events import Site
 from amplint.protocol.facts import SAVED, Fact
 
-_SCALER, _OPTIMIZER = within(words.SCALER), within(words.OPTIMIZER)
-_KEEPS = within(words.SAVING, words.RESTORING, words.STATE)
 _CLASSES = frozenset(name.rpartition(".")[2] for name in HOLDS)
 
 
@@ -35,8 +31,7 @@ def held_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     if holding is None or others - {holding.framework} or _may_be_saved(nodes, holding, made[0]):
         return
     when = _asked(dict(made[0].keywords).get(holding.argument), holding.value, nodes)
-    loads = any(_is_load(node) for node in nodes)
-    saved = sorted(optimizers_saved(body)) if when is not None and loads else []
+    saved = sorted(optimizers_saved(body)) if when is not None and any(optimizers_loaded(nodes)) else []
     if saved:
         said: dict[int | str, object] = {"optimizer": True, "scaler": False, "through": holding.framework}
         said["when"] = when
@@ -77,18 +72,12 @@ def _may_be_saved(nodes: list[object], holding: Holding, made: ir.Call) -> bool:
         name for node in nodes if isinstance(node, ir.Assign) and node.value is made for name in binds(node.target)
     }
     for node in nodes:
-        if isinstance(node, (ir.Name, ir.Attr)) and (node.name in holding.saves or _SCALER(node.name)):
+        if isinstance(node, (ir.Name, ir.Attr)) and (node.name in holding.saves or speaks_of_scaler(node.name)):
             return True
-        if isinstance(node, ir.Const) and isinstance(node.value, str) and len(node.value) < 40 and _SCALER(node.value):
+        if isinstance(node, ir.Const) and speaks_of_scaler(node.value):
             return True
-        if isinstance(node, ir.Call) and _KEEPS(last(node.func)):
+        if isinstance(node, ir.Call) and keeps(last(node.func)):
             handed = (*node.args, *node.starred, *(value for _, value in node.keywords))
             if any(last(value) in names for value in handed):
                 return True
     return False
-
-
-def _is_load(node: object) -> bool:
-    """Whether an optimizer is given a state."""
-    method = node.func if isinstance(node, ir.Call) else None
-    return isinstance(method, ir.Attr) and method.name == "load_state_dict" and _OPTIMIZER(last(method.owner))

@@ -49,7 +49,7 @@ def speaks_of_strategy(text: str) -> bool:
 
 def configures(text: str) -> bool:
     """Whether a text holds entries of a configuration that say how an engine accumulates."""
-    return KEYS.search(text) is not None
+    return any(f'"{key}"' in text or f"'{key}'" in text for key in KEYS)
 
 
 def is_strategy(node: ast.expr) -> bool:

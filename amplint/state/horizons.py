@@ -20,8 +20,8 @@ class Horizons:
     after that sharing. `products`: per text of a known number that is so many epochs of some steps, the text of those
     of one. `shares`: per text of a number that is some part of another, the text of that one; `parts`: what enters a
     schedule besides its total, with the details of the event that made it. `decays`: what a schedule waits for each of
-    its decays, with those details. `rates`: by where one is set by hand, and
-    its total, the position that it was set by last, and its schedule.
+    its decays, with those details. `rates`: by where one is set by hand, and its total, the position that it was set by
+    last, and its schedule.
     """
 
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
