@@ -141,8 +141,8 @@ NOW_AND_THEN = "step steps iter iters iteration iterations it epoch i count"
 NUMBER_AVERAGED = "loss losses acc accuracy norm norms metric metrics score scores time grad grads reward rewards lr"
 """What is averaged in an average that is none of weights: `loss_ema`."""
 
-MAKING = """build create make get init initialize initialise load restore resume save export freeze unfreeze wrap unwrap
-    setup prepare compile clone copy"""
+MAKING = """build create make get import init initialize initialise load restore resume save export freeze unfreeze wrap
+    unwrap setup prepare compile clone copy"""
 """How the name of a function begins that is about a model, and is none."""
 CREATING = "build create make init initialize"
 """How a function says that what it gives is new."""

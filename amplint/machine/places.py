@@ -14,9 +14,11 @@ from amplint.flow import program as ir
 from amplint.state import counting, known_numbers, mappings
 from amplint.state.counts import Count
 from amplint.state.run import Run
+from amplint.state.truths import origin_of
 from amplint.state.values import (
     NUMBER,
     SET,
+    Condition,
     Function,
     Instance,
     Optimizer,
@@ -58,7 +60,7 @@ def put(run: Run, owner: Value, key: Value, value: Value) -> None:
     if _is_kept(owner, value) or name[1:] in run.program.counted or _begins_at_a_window(run, name, value):
         kept[name] = value
     elif name in kept or changes:
-        kept[name] = unknown(f"{text}{name}")
+        kept[name] = value if _stays(run, value) else unknown(f"{text}{name}")
 
 
 def held(run: Run, owner: Value, key: Value) -> Value:
@@ -159,6 +161,13 @@ def is_of(text: str, owners: Iterable[str]) -> bool:
 def _is_kept(owner: Value, value: Value) -> bool:
     counts = isinstance(value, Symbol) and (value.tags or value.offset)
     return bool(isinstance(value, NUMBER) or counts or (isinstance(owner, Symbol) and owner.forward))
+
+
+def _stays(run: Run, value: Value) -> bool:
+    """Whether a value that is put in place of another one before the loop is the same for the whole run."""
+    if run.in_batches or not isinstance(value, (Symbol, Condition, Public, str, type(None))):
+        return False
+    return origin_of((value,)) is Origin.RUN
 
 
 def _begins_at_a_window(run: Run, name: str, value: Value) -> bool:

@@ -18,6 +18,7 @@ from amplint.state.counts import Count, Quotient
 from amplint.state.records import Latest, as_dict
 from amplint.state.run import Run
 from amplint.state.values import (
+    NUMBER,
     Bound,
     Class,
     Function,
@@ -80,6 +81,14 @@ def _replaced(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return Symbol("replaced(...)", Origin.OPAQUE)
 
 
+def _copied(value: Value) -> Value:
+    """A copy of a number or a text is the same; one of what the program was started with is so for the whole run."""
+    if isinstance(value, (*NUMBER, str)):
+        return value
+    of_run = type(value) is Symbol and value.origin is Origin.RUN and not value.reach
+    return Symbol("copy()", Origin.RUN if of_run else Origin.OPAQUE)
+
+
 def _gathered(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """What a queue holds: what it is made of, where that is known."""
     longest = args[1] if len(args) > 1 else keywords.get("maxlen")
@@ -101,7 +110,7 @@ PRIMITIVES: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     **INTRINSICS,
     "back_propagated": _back_propagated,
     "chained": batches.chained,
-    "copied": lambda run, args, keywords, at: Symbol("copy()", Origin.OPAQUE),
+    "copied": lambda run, args, keywords, at: _copied(args[0] if args else None),
     "counted_out": batches.counted_out,
     "counted_up": batches.counted_up,
     "cycled": batches.cycled,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from amplint.state.values import Origin
 from tests.machine.played import only, runs_of, story
 
 
@@ -135,3 +136,27 @@ def test_the_weight_of_a_loss_is_an_exact_fraction(division, weight):
     text = f"loss = criterion(model(x), y)\n({division}).backward()\noptimizer.step()\n"
     (backward,) = (event for event in only(text).events if event.kind.value == "backward")
     assert str(backward.weight) == weight
+
+
+@pytest.mark.parametrize(
+    ("put", "origin"),
+    [
+        ('int(os.environ["WORLD_SIZE"]) > 1', Origin.RUN),
+        ("args.distributed", Origin.RUN),
+        ("found(args)", Origin.RUN),
+        ("criterion(model(x), y).item() > 1", Origin.OPAQUE),
+    ],
+)
+def test_what_is_put_in_place_of_a_flag_comes_from_where_it_came_from(put, origin):
+    run = runs_of(f"""
+    import os
+    from elsewhere import args, found
+    x = y = torch.randn(4, 4)
+    args.flag = False
+    args.flag = {put}
+    if args.flag:
+        optimizer.zero_grad()
+    else:
+        optimizer.step()
+    """)[0]
+    assert {decision.origin for decision in run.decisions.values()} == {origin}
