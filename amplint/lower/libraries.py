@@ -38,7 +38,8 @@ def surroundings_of(path: str, text: str, body: tuple[ir.Stmt, ...], taught: Seq
         or shaped.get(dialect.name)
     ]
     objects |= {name for dialect in used for name, klass in dialect.adopts.items() if _calls(dialect, klass)} & names
-    set_so = {dialect.name: _settings(path, text, dialect, names) for dialect in used}
+    derives = any(isinstance(node, ir.Class) and node.bases for statement in body for node in walk(statement))
+    set_so = {dialect.name: _settings(path, text, dialect, names, derives) for dialect in used}
     frameworks = [dialect for dialect in used if dialect.framework]
     made = _together(
         [_adopting(*_library(dialect, set_so[dialect.name]), shaped.get(dialect.name, {})) for dialect in frameworks],
@@ -55,10 +56,11 @@ def _calls(dialect: Dialect, klass: str) -> bool:
     return made is not None and any(getattr(child, "name", "") == "__call__" for child in made.body)
 
 
-def _settings(path: str, text: str, dialect: Dialect, names: set[str]) -> frozenset[str]:
-    """Those settings of a framework that the project of a file makes, if the file is one that they matter to."""
+def _settings(path: str, text: str, dialect: Dialect, names: set[str], derives: bool) -> frozenset[str]:
+    """Those settings of a framework that the project of a file makes, if the file is one that they matter to; it
+    `derives` classes, perhaps from one of another file that takes the steps."""
     said = [word.removeprefix("def ").strip(".(") for word in dialect.words]
-    matters = dialect.settings and (not said or any(word in names for word in said))
+    matters = dialect.settings and (not said or derives or any(word in names for word in said))
     return configured(path, dialect.settings, text, dialect.unasked) if matters else frozenset()
 
 

@@ -107,6 +107,39 @@ def test_it_is_an_error_where_one_of_two_trainers_scales(tmp_path, monkeypatch):
     assert told == [("clip-before-unscale", Severity.ERROR)]
 
 
+STEPPING = (
+    MODULE.replace("self.criterion(self(batch[0]), batch[1])", "self.loss_of(batch)")
+    + """
+    def loss_of(self, batch):
+        raise NotImplementedError
+"""
+)
+DERIVED = """\
+import lightning.pytorch as pl
+from torch import nn
+
+from net import Clipping
+
+
+class Mine(Clipping):
+    def __init__(self, net):
+        super().__init__(nn.MSELoss())
+        self.net = net
+
+    def loss_of(self, batch):
+        return self.criterion(self.net(batch[0]), batch[1])
+"""
+
+
+def test_a_class_in_another_file_that_derives_from_it_runs_with_the_precision_of_the_project(tmp_path, monkeypatch):
+    for file, content in (("net.py", STEPPING), ("mine.py", DERIVED), ("run.py", FROM_ELSEWHERE["run.py"])):
+        (tmp_path / file).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    assert [(found.code, found.severity) for found in findings_of(STEPPING, "net.py")] == [
+        ("clip-before-unscale", Severity.WARNING)
+    ]
+
+
 def test_what_lies_above_the_project_says_nothing(tmp_path, monkeypatch):
     (tmp_path / "defaults.ini").write_text(SCALED["defaults.ini"])
     inside = tmp_path / "project"
