@@ -48,6 +48,9 @@ configuration says: `modeling_utils.py` of transformers 5.24, `configuration_uti
 RUNS_AS_BEFORE = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
 """They return a module that runs in the precision in which it ran."""
 
+SWITCHES_GRADIENTS = "requires_grad_"
+"""The method of a module that says whether its parameters get gradients: `torch/nn/modules/module.py` of 2.13."""
+
 OF_MODEL = frozenset(
     """forward no_sync parameters named_parameters train eval to cuda cpu requires_grad_ zero_grad clip_grad_norm_
     require_backward_grad_sync""".split()

@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from amplint.dialects.methods import LEAVES_GRAPH
+from amplint.domains import freezing
+from amplint.domains.freezing import ANY
 from amplint.protocol.events import Kind
 from amplint.state.run import Run
-from amplint.state.values import Instance, Loss, Symbol, Value, last_part, text_of
+from amplint.state.values import Loss, Symbol, Value, last_part
 
 Reach = frozenset[tuple[str, str]]
 
 NOWHERE: Reach = frozenset()
+UNSURE: Reach = frozenset({(ANY, ANY)})
+"""Of a model on the way nobody can tell whether it was frozen."""
 
 
 def themselves(models: Iterable[str]) -> Reach:
@@ -43,8 +47,12 @@ def kept(owner: Symbol, name: str) -> Reach:
 
 
 def asked(run: Run, found: Reach) -> Reach:
-    """What a backward reaches; nothing that is known where parameters are frozen, or chosen for it."""
-    return NOWHERE if run.program.freezes else found
+    """What a backward reaches: no model that is frozen by now. Nothing that is known where nobody can tell which
+    parameters are frozen, or some are chosen for it."""
+    states = {model: run.frozen.get(model, False) for model, _ in found}
+    if run.program.freezes or ANY in run.frozen or found >= UNSURE or None in states.values():
+        return NOWHERE
+    return frozenset(pair for pair in found if not states[pair[0]])
 
 
 def spares(run: Run, model: str) -> bool:
@@ -58,14 +66,12 @@ def spares(run: Run, model: str) -> bool:
     return bool(reached) and not same
 
 
-def key(model: Value) -> str:
-    """What tells a model from all others."""
-    return f"{model.klass.node.name}#{id(model)}" if isinstance(model, Instance) else text_of(model)
-
-
-def through(run: Run, model: str, values: list[Value]) -> Reach:
-    """What the output of a model reaches that is given some values."""
+def through(run: Run, model: Value, values: list[Value]) -> Reach:
+    """What the output of a model reaches that is given some values: not the model itself while it is frozen."""
     if run.without_graph:
         return NOWHERE
-    found = of(values)
-    return found | {(model, model)} | {(model, below) for below, _ in found}
+    found, name, frozen = of(values), freezing.key(model), freezing.state(run, model)
+    if frozen:
+        return found
+    reached = found | {(name, name)} | {(name, below) for below, _ in found}
+    return reached if frozen is False else reached | UNSURE

@@ -14,6 +14,7 @@ from amplint.lower.bound import bound
 from amplint.lower.contents import Contents
 from amplint.lower.endless import endless
 from amplint.lower.forwards import forwards
+from amplint.lower.freezing import may_freeze
 from amplint.lower.giving import giving
 from amplint.lower.half_models import half_optimizers
 from amplint.lower.left_open import is_left_open
@@ -75,7 +76,7 @@ def program_of(
         casts=_casts(every),
         ranks=by_hand(every),
         restores=restores(every),
-        freezes=any(_freezes(node) for statement in every for node in walk(statement)),
+        freezes=may_freeze(every),
         neighbours=bodies,
         links={here: there for here, there in taken.links.items() if here not in idle},
         quiet=frozenset(taken.quiet | idle),
@@ -100,38 +101,6 @@ def _packages(body: Body) -> Iterable[str]:
 
 def _half(bodies: Mapping[str, Body]) -> frozenset[tuple[str, ir.Span]]:
     return frozenset((path, at) for path, body in bodies.items() for at in half_optimizers(body))
-
-
-_FREEZES = within(words.FREEZING)
-
-
-def _freezes(node: object) -> bool:
-    """Whether a statement or call may keep gradients from some parameters: `p.requires_grad = False`, for one."""
-    if isinstance(node, ir.Assign):
-        return _FREEZES(last(node.target))
-    if isinstance(node, ir.With):
-        return _enters_freezing(node.context)
-    if not isinstance(node, ir.Call):
-        return False
-    return _FREEZES(last(node.func)) or any(name == "inputs" for name, _ in node.keywords)
-
-
-def _enters_freezing(context: ir.Expr) -> bool:
-    """Whether a block may keep gradients from some parameters: by its name, or that it is for those alone which it is
-    handed."""
-    if not isinstance(context, ir.Call):
-        return _FREEZES(last(context))
-    alone = isinstance(context.func, ir.Name) and _is_for_some(context.func.name)
-    return alone and bool(context.args) and all(isinstance(arg, (ir.Name, ir.Attr)) for arg in context.args)
-
-
-_ALONE = frozenset("only just solely training train learning updating".split())
-
-
-def _is_for_some(name: str) -> bool:
-    """Whether a block is called as if it were for those alone which it is handed: `train_only`, `only(critic)`."""
-    said = words.words(name)
-    return bool(said) and (said[0] in _ALONE or said[-1] == "only")
 
 
 def _varying(body: Body) -> frozenset[str]:

@@ -12,6 +12,7 @@ from amplint.lower.bound_methods import by_their_objects
 from amplint.lower.drawn import as_loops
 from amplint.lower.expressions import AUGMENT, Expressions
 from amplint.lower.flags import as_truths
+from amplint.lower.freezing import as_switches
 from amplint.lower.names import walk
 from amplint.source.parse import Tree
 
@@ -32,7 +33,7 @@ class Statements:
         return self._all(node.body)
 
     def _all(self, nodes: Iterable[cst.CSTNode]) -> tuple[ir.Stmt, ...]:
-        return as_truths(as_loops(found for node in nodes for found in self._one(node)))
+        return as_truths(as_switches(as_loops(found for node in nodes for found in self._one(node))))
 
     def _one(self, node: cst.CSTNode) -> Iterator[ir.Stmt]:
         if isinstance(node, cst.SimpleStatementLine):

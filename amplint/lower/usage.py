@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from amplint.dialects import vocabulary as words
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average, updates_one
 from amplint.dialects.gradients import writes_gradients
-from amplint.dialects.methods import HOOKS
+from amplint.dialects.methods import HOOKS, SWITCHES_GRADIENTS
 from amplint.dialects.public import CLIPS, COLLECTING, QUIET
 from amplint.dialects.schedules import BY_HAND, UNREAD
 from amplint.dialects.syntax import SCHEDULED
@@ -93,7 +93,7 @@ class Usage:
         if not isinstance(call.func, ir.Attr):
             return last(call.func) in self.clips | self.wrappers | {BY_HAND}
         method, owner = call.func.name, last(call.func.owner)
-        if writes_gradients(method):
+        if writes_gradients(method) or method == SWITCHES_GRADIENTS:
             return True
         if method in self.wrappers or (method in UPDATES and (owner in self.averages or is_average(owner))):
             return True

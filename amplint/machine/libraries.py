@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from amplint.domains import provenance
+from amplint.domains import freezing, provenance
 from amplint.flow import program as ir
 from amplint.protocol.events import Kind
 from amplint.state.run import Run
@@ -80,7 +80,7 @@ def handed_over(run: Run, values: list[Value]) -> None:
 def gives_outputs(run: Run, instance: Instance) -> None:
     """Keeps an object of a framework that listens for the backward of what it returns."""
     if is_one(instance) and _LISTENS in instance.klass.attributes:
-        run.objects["outputs", provenance.key(instance)] = instance
+        run.objects["outputs", freezing.key(instance)] = instance
 
 
 def takes_back(run: Run, through: provenance.Reach, loss: Value, at: ir.Span) -> bool:

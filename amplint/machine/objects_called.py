@@ -21,7 +21,7 @@ def call(run: Run, instance: Instance, args: list[Value], keywords: dict[str, Va
     ranks.forward(run, instance, args, at)
     ran = precision.of_forward(run, instance)
     libraries.gives_outputs(run, instance)
-    through = provenance.through(run, provenance.key(instance), [*args, *keywords.values()])
+    through = provenance.through(run, instance, [*args, *keywords.values()])
     found = attributes.read(run, instance, "forward")
     if isinstance(found, Method) and _does_more(found.function.node):
         given = run.invoke(found, args, keywords, at)

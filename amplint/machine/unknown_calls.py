@@ -284,7 +284,7 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     inner = ", ".join(map(text_of, values))[:60]
     through = provenance.of([func, *(values if roles.is_loss_name(name) else ())])  # others may only look at it
     if ranks.goes_past(func):
-        through |= provenance.through(run, func.text, values)
+        through |= provenance.through(run, func, values)
     ran = precision.of_call(run, func)
     text = f"{func.text}({inner})"
     given, marks = _given(run, func, values)
@@ -304,7 +304,7 @@ def _of_criterion(
         return _criterion(func, values, keywords, divides)
     trail = precision.trail_of(run, values)
     if roles.is_model(run, func):
-        trail.reach = provenance.through(run, func.text, values)
+        trail.reach = provenance.through(run, func, values)
     trail.of_all = ranks.speaks_of_all(func.name)
     return Loss(None if divides else Fraction(1), trail=trail)
 
@@ -336,7 +336,7 @@ def _may_count(run: Run, value: Value) -> bool:
 def _output(run: Run, model: Symbol, args: list[Value], keywords: dict[str, Value]) -> Value:
     """What a model returns."""
     ran = precision.of_forward(run, model)
-    through, half = provenance.through(run, model.text, [*args, *keywords.values()]), criteria.half(run, model)
+    through, half = provenance.through(run, model, [*args, *keywords.values()]), criteria.half(run, model)
     if asks_for_mean(run.program.packages, keywords):
         return Loss(Fraction(1), trail=Trail(forward=ran, reach=through))
     text, governed = f"{model.text}(...)", model.governed

@@ -93,15 +93,15 @@ class Run:
     were made of, with what that says of its length. `branches`: those of conditions that the program is in. `places`:
     by what an object that is not seen is known by, what was put into it under which name; `touched`: by that, those
     that methods which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers that
-    code which is not seen had before the batches, and what it made of them. `takes`: how deep the calls were where a
-    `try` began that takes from an iterator and catches its end; `handed_out`: by identity, what `iter` made of
-    something whose length is known, and how many of its elements `next` has taken. `told`: what objects are known by
-    that were handed the length of a window. `owes`: a framework waits for a step that the program asks for; False once
-    it may be asked unseen. `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`:
-    contexts that are open, are not seen, and may take part in it. `idle`: the places of calls that did nothing.
-    `asked`: how often, since the last loss went back, something was decided that is not known before. `shut`: gates
-    that have not opened, as they stood at first, and how often. `telling`: decisions that most likely matter: something
-    happened in the branch that was taken, or the other one leaves. `beside`: the events of a run to be told from.
+    code which is not seen had before the batches. `frozen`: see `domains.freezing`. `takes`: how deep the calls were
+    where a `try` began that catches an iterator's end; `handed_out`: by identity, what `iter` made of something whose
+    length is known, and how many of its elements `next` has taken. `told`: what objects are known by that were handed
+    the length of a window. `owes`: a framework waits for a step that the program asks for; False once it may be asked
+    unseen. `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`: contexts that are
+    open, are not seen, and may take part in it. `idle`: the places of calls that did nothing. `asked`: decisions of
+    what was not known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and
+    how often. `telling`: decisions after which something happened, or that keep from leaving. `beside`: the events of a
+    run to be told from.
     """
 
     program: ir.Program
@@ -183,6 +183,7 @@ class Run:
     endless: bool = False
     loaded: dict[str, frozenset[str]] = field(default_factory=dict)
     places: dict[str, dict[str, Value]] = field(default_factory=dict)
+    frozen: dict[str, bool | None] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     remade: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)

@@ -1,0 +1,85 @@
+"""Which models get no gradients, because the program has frozen their parameters.
+
+A model is frozen as a whole (`critic.requires_grad_(False)`) until it is thawed. One of which a part is frozen gets
+gradients in the rest, and so does one of which nobody can tell: of these nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from amplint.state import roles
+from amplint.state.run import Run
+from amplint.state.values import Instance, Origin, Symbol, Value, text_of
+
+ANY = "any model"
+"""What may be frozen, or thawed, where nobody can tell what was."""
+MOST_PARTS = 200
+"""Objects that are looked through for one that is frozen."""
+
+
+def key(model: Value) -> str:
+    """What tells a model from all others."""
+    return f"{model.klass.node.name}#{id(model)}" if isinstance(model, Instance) else text_of(model)
+
+
+def switch(run: Run, owner: Value, flag: Value, certain: bool = False) -> None:
+    """`owner.requires_grad_(flag)`; `certain`: it is known that the owner is a model."""
+    frozen = not flag if isinstance(flag, bool) else None
+    if isinstance(owner, (list, tuple)):
+        for one in owner:
+            switch(run, one, flag, certain)
+    elif isinstance(owner, Instance):
+        for part in _parts(owner):
+            run.frozen[key(part)] = frozen
+    elif isinstance(owner, Symbol) and _is_one(owner) and (certain or _is_model(run, owner)):
+        for known in [known for known in run.frozen if known.startswith(f"{owner.text}.")]:
+            del run.frozen[known]
+        run.frozen[owner.text] = frozen
+    elif isinstance(owner, Symbol) and not (frozen is False and owner.origin is Origin.DATA):
+        run.frozen[ANY] = None
+
+
+def _is_one(owner: Symbol) -> bool:
+    """Whether a symbol stands for a single object, by its text."""
+    return owner.origin is not Origin.DATA and "[" not in owner.text and "(" not in owner.text
+
+
+def _is_model(run: Run, owner: Symbol) -> bool:
+    """Whether a symbol is known to be a model: by its name or use, or as an optimizer's."""
+    return roles.is_model(run, owner) or any(owner.text in one.models for one in run.optimizers.values())
+
+
+def _parts(owner: Instance) -> Iterator[Value]:
+    """An object and all models in it."""
+    waiting: list[Value] = [owner]
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_PARTS:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, (Instance, Symbol)):
+            yield one
+        if isinstance(one, Instance):
+            waiting += one.attributes.values()
+        elif isinstance(one, (list, tuple)):
+            waiting += one
+
+
+def state(run: Run, model: Value) -> bool | None:
+    """Whether a model is frozen; None where only a part of it is, or nobody can tell."""
+    if not run.frozen:
+        return False
+    name = key(model)
+    if ANY in run.frozen:
+        return None
+    if isinstance(model, Instance):
+        states = {run.frozen.get(key(part), False) for part in _parts(model) if isinstance(part, Instance)}
+        return states.pop() if len(states) == 1 else None
+    if name in run.frozen:
+        return run.frozen[name]
+    if any(known.startswith(f"{name}.") and frozen is not False for known, frozen in run.frozen.items()):
+        return None
+    holders = [frozen for known, frozen in run.frozen.items() if name.startswith(f"{known}.")]
+    return holders[-1] if holders else False
