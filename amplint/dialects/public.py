@@ -58,6 +58,12 @@ def asks_the_machine(name: str) -> bool:
     return name.startswith(_ASKS)
 
 
+def makes_a_module(name: str) -> bool:
+    """Whether a function of such a library is the class of a module: no tensor, and never None."""
+    short = name.rpartition(".")[2]
+    return name.startswith(PLAIN) and short[:1].isupper() and not short.endswith(("Parameter", "Buffer"))
+
+
 def in_place(name: str) -> str:
     """The method that does what a function does in place to the tensors that it is handed first; empty if none does."""
     found = next((one for one in _IN_PLACE if name.startswith(one)), None)

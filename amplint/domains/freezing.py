@@ -19,8 +19,8 @@ MOST_PARTS = 200
 
 
 def key(model: Value) -> str:
-    """What tells a model from all others."""
-    return f"{model.klass.node.name}#{id(model)}" if isinstance(model, Instance) else text_of(model)
+    """What tells a model from all others; the same when something wraps it."""
+    return f"{model.klass.node.name}#{id(model.attributes)}" if isinstance(model, Instance) else text_of(model)
 
 
 def switch(run: Run, owner: Value, flag: Value, certain: bool = False) -> None:
@@ -31,7 +31,8 @@ def switch(run: Run, owner: Value, flag: Value, certain: bool = False) -> None:
             switch(run, one, flag, certain)
     elif isinstance(owner, Instance):
         for part in _parts(owner):
-            run.frozen[key(part)] = frozen
+            if isinstance(part, Instance) or key(part) in run.frozen or roles.is_model(run, part):
+                run.frozen[key(part)] = frozen
     elif isinstance(owner, Symbol) and _is_one(owner) and (certain or _is_model(run, owner)):
         for known in [known for known in run.frozen if known.startswith(f"{owner.text}.")]:
             del run.frozen[known]
@@ -50,7 +51,7 @@ def _is_model(run: Run, owner: Symbol) -> bool:
     return roles.is_model(run, owner) or any(owner.text in one.models for one in run.optimizers.values())
 
 
-def _parts(owner: Instance) -> Iterator[Value]:
+def _parts(owner: Instance) -> Iterator[Instance | Symbol]:
     """An object and all models in it."""
     waiting: list[Value] = [owner]
     seen: set[int] = set()
@@ -75,8 +76,8 @@ def state(run: Run, model: Value) -> bool | None:
     if ANY in run.frozen:
         return None
     if isinstance(model, Instance):
-        states = {run.frozen.get(key(part), False) for part in _parts(model) if isinstance(part, Instance)}
-        return states.pop() if len(states) == 1 else None
+        whole = run.frozen.get(name, False)
+        return whole if all(run.frozen.get(key(part), whole) is whole for part in _parts(model)) else None
     if name in run.frozen:
         return run.frozen[name]
     if any(known.startswith(f"{name}.") and frozen is not False for known, frozen in run.frozen.items()):

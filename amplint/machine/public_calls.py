@@ -131,10 +131,11 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     """A torch function: unknown, computed from data unless it asks the machine."""
     values, short = [*args, *keywords.values()], name.rpartition(".")[2]
     inner = ", ".join(map(text_of, values))[:60]
-    origin = Origin.RUN if public.asks_the_machine(name) else Origin.DATA
+    module = public.makes_a_module(name)
+    origin = Origin.RUN if module or public.asks_the_machine(name) else Origin.DATA
     own = Precision.OFF if name.startswith(public.PLAIN) else Precision.UNKNOWN
     through = penalties.without_length(short, provenance.of(values))
-    made = Symbol(f"{name}({inner})", origin, ran=own, reach=through)
+    made = Symbol(f"{name}({inner})", origin, ran=own, reach=through, present=module)
     return tensors.computed(made, short, values)
 
 

@@ -21,7 +21,7 @@ from amplint.source.unreached import unreached
 
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|num_items_in_batch|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
-    r"|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
+    r"|requires_grad|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 MAX_DEPTH = 1000
 """Levels of the syntax tree: a chain of `elif` or of operators adds one for each link."""
