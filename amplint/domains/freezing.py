@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from amplint.dialects.methods import SWITCHES_GRADIENTS
+from amplint.flow import program as ir
 from amplint.state import roles
 from amplint.state.run import Run
+from amplint.state.scopes import Scope
 from amplint.state.values import Instance, Origin, Symbol, Value, text_of
 
 ANY = "any model"
@@ -21,6 +24,17 @@ MOST_PARTS = 200
 def key(model: Value) -> str:
     """What tells a model from all others; the same when something wraps it."""
     return f"{model.klass.node.name}#{id(model.attributes)}" if isinstance(model, Instance) else text_of(model)
+
+
+def called(run: Run, scope: Scope, call: ir.Call, given: list[Value]) -> None:
+    """Notes what a call freezes or thaws, of a name or of all parameters of one: what is computed is no model."""
+    if not isinstance(call.func, ir.Attr) or call.func.name != SWITCHES_GRADIENTS:
+        return
+    owner, certain = call.func.owner, False
+    if isinstance(owner, ir.Call) and isinstance(owner.func, ir.Attr) and owner.func.name == "parameters":
+        owner, certain = owner.func.owner, True
+    if isinstance(owner, (ir.Name, ir.Attr)):
+        switch(run, run.evaluate(scope, owner), given[0] if given else True, certain)
 
 
 def switch(run: Run, owner: Value, flag: Value, certain: bool = False) -> None:

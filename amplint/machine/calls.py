@@ -8,7 +8,6 @@ from itertools import takewhile
 from typing import TypeGuard
 
 from amplint.dialects.constructors import role_of
-from amplint.dialects.methods import SWITCHES_GRADIENTS
 from amplint.dialects.unseen import only_reads
 from amplint.domains import averages, freezing, norms, precision, provenance, ranks, retained_losses
 from amplint.flow import program as ir
@@ -75,19 +74,10 @@ def call(run: Run, scope: Scope, node: ir.Call) -> Value:
         raise Cut  # Python raises: in such a run it is another function that is called
     if (model := averages.taken_in(run, node, args)) is not None:
         return averages.update(run, [model], {}, node.at)
-    if isinstance(node.func, ir.Attr) and node.func.name == SWITCHES_GRADIENTS:
-        _switch(run, scope, node.func.owner, [*args, *keywords.values(), True][0])
+    freezing.called(run, scope, node, [*args, *keywords.values()])
     if run.in_batches:
         _out_of_sight(run, scope, node, func)
     return retained_losses.begun(run, invoke(run, func, args, keywords, node.at))
-
-
-def _switch(run: Run, scope: Scope, owner: ir.Expr, flag: Value) -> None:
-    """Freezes or thaws a model, or what may be one; what is computed is no model."""
-    certain = isinstance(owner, ir.Call) and isinstance(owner.func, ir.Attr) and owner.func.name == "parameters"
-    model = owner.func.owner if isinstance(owner, ir.Call) and isinstance(owner.func, ir.Attr) and certain else owner
-    if isinstance(model, _PLAIN):
-        freezing.switch(run, run.evaluate(scope, model), flag, certain)
 
 
 def _fits(func: Function | Method, given: int, keywords: Keywords) -> bool:

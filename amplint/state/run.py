@@ -83,25 +83,24 @@ class Run:
     `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit.
     `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out.
     `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
-    that code which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
-    framework's whole step. `called`: it began in a function that others call, in contexts that are not seen.
-    `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
-    `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects that are not
-    seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises is caught.
-    `stands_in`: what runs is a method of the user's in the place of a framework's. `endless`: a loop over batches never
-    comes to an end; `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`: what loaders
-    were made of, with what that says of its length. `branches`: those of conditions that the program is in. `places`:
-    by what an object that is not seen is known by, what was put into it under which name; `touched`: by that, those
-    that methods which are not seen were called on amid the batches; `remade`: by that, the optimizers and scalers that
-    code which is not seen had before the batches. `frozen`: see `domains.freezing`. `takes`: how deep the calls were
-    where a `try` began that catches an iterator's end; `handed_out`: by identity, what `iter` made of something whose
-    length is known, and how many of its elements `next` has taken. `told`: what objects are known by that were handed
-    the length of a window. `owes`: a framework waits for a step that the program asks for; False once it may be asked
-    unseen. `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`: contexts that are
-    open, are not seen, and may take part in it. `idle`: the places of calls that did nothing. `asked`: decisions of
-    what was not known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and
-    how often. `telling`: decisions after which something happened, or that keep from leaving. `beside`: the events of a
-    run to be told from.
+    that unseen code has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
+    framework's whole step. `called`: it began in a function that others call, in unseen contexts. `per_call`: the
+    parameters of a function that is called for each batch, perhaps with another value every time. `given`: those of all
+    that it, and the constructor of its object, are given. `holders`: what objects that are not seen are known by into
+    which a scaler was put. `caught`: the blocks that run in which what torch raises is caught. `stands_in`: what runs
+    is a method of the user's in the place of a framework's. `endless`: a loop over batches never comes to an end;
+    `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`: what loaders were made of, with
+    what that says of its length. `branches`: those of conditions that the program is in. `places`: by what an object
+    that is not seen is known by, what was put into it under which name; `touched`: by that, those on which unseen
+    methods were called amid the batches; `remade`: by that, the optimizers and scalers that unseen code had before the
+    batches. `frozen`: see `domains.freezing`. `takes`: how deep the calls were where a `try` began that catches an
+    iterator's end; `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its
+    elements `next` has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a
+    framework waits for a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a
+    `forward` or a `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part
+    in it. `idle`: the places of calls that did nothing. `asked`: decisions of what was not known, since the last loss
+    went back. `shut`: gates that have not opened, as they stood at first, and how often. `telling`: decisions after
+    which something happened, or that keep from leaving. `beside`: the events of a run to be told from.
     """
 
     program: ir.Program
