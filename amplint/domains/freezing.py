@@ -47,7 +47,7 @@ def switch(run: Run, owner: Value, flag: Value, certain: bool = False) -> None:
         for part in _parts(owner):
             if isinstance(part, Instance) or key(part) in run.frozen or roles.is_model(run, part):
                 run.frozen[key(part)] = frozen
-    elif isinstance(owner, Symbol) and _is_one(owner) and (certain or _is_model(run, owner)):
+    elif isinstance(owner, Symbol) and (certain or _is_model(run, owner)) and not {"[", "("} & set(owner.text):
         for known in [known for known in run.frozen if known.startswith(f"{owner.text}.")]:
             del run.frozen[known]
         run.frozen[owner.text] = frozen
@@ -55,13 +55,10 @@ def switch(run: Run, owner: Value, flag: Value, certain: bool = False) -> None:
         run.frozen[ANY] = None
 
 
-def _is_one(owner: Symbol) -> bool:
-    """Whether a symbol stands for a single object, by its text."""
-    return owner.origin is not Origin.DATA and "[" not in owner.text and "(" not in owner.text
-
-
 def _is_model(run: Run, owner: Symbol) -> bool:
     """Whether a symbol is known to be a model: by its name or use, or as an optimizer's."""
+    if owner.origin is Origin.DATA:
+        return False
     return roles.is_model(run, owner) or any(owner.text in one.models for one in run.optimizers.values())
 
 
