@@ -25,6 +25,7 @@ from amplint.machine import (
     questions,
     restored,
     step_methods,
+    totals,
     touched,
     unpacking,
     with_statements,
@@ -158,6 +159,8 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
 
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
     value = restored.returned(run, scope, node, evaluate(run, scope, node.value))
+    if totals.is_added_to(node.target, node.value):
+        value = totals.grown(run, node.target, _held(run, scope, node.target), value)
     if isinstance(node.value, ir.Binary) and node.value.op == "+":
         retained_losses.kept(run, node.target, _held(run, scope, node.target), value, node.at)
     assign(run, scope, node.target, value)
@@ -186,6 +189,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
     after = own[0] if own is not None else arithmetic.binary(run, operation, before, value)
+    after = totals.grown(run, node.target, before, after) if node.op in ("+", "-") else after
     retained_losses.kept(run, node.target, before, after, node.at)
     assign(run, scope, node.target, counts.Count(after, frozenset()) if type(after) is int else after)
     return None

@@ -101,7 +101,8 @@ class Run:
     contexts that are open, are not seen, and may take part in it. `idle`: the places of calls that did nothing.
     `asked`: how often, since the last loss went back, something was decided that is not known before. `shut`: gates
     that have not opened, as they stood at first, and how often. `telling`: decisions that most likely matter: something
-    happened in the branch that was taken, or the other one leaves. `beside`: the events of a run to be told from.
+    happened in the branch that was taken, or the other one leaves. `grown`: by name, what a number was called that is not
+    known, when it first grew amid the batches. `beside`: the events of a run to be told from.
     """
 
     program: ir.Program
@@ -191,6 +192,7 @@ class Run:
     idle: set[Site] = field(default_factory=set)
     shut: dict[ir.Span, tuple[Gated, int]] = field(default_factory=dict)
     telling: set[str] = field(default_factory=set)
+    grown: dict[str, tuple[str, int]] = field(default_factory=dict)
     beside: Sequence[Event] = ()
 
     @property
