@@ -224,7 +224,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
 
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
-    known = len(run.decisions)
+    known = len(run.consulted)
     test = arithmetic.asked(evaluate(run, scope, node.test))
     test = touched.current(run, test) if node.gates else test
     if tails.rules_out(run, node, test):
@@ -236,7 +236,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         return None
     said = test
     taken, test = _decided(run, node, test)
-    asked = [*run.decisions][known:] if len(run.decisions) > known else []
+    asked = run.consulted[known:]
     events, updates = len(run.events), run.passed[1]
     if isinstance(test, Gated):
         with calls.gate(run, test, node.at):

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from amplint.state.event_parts import Told
 
-_OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 
 MAX_STATEMENTS = 30_000
@@ -101,8 +100,8 @@ class Run:
     contexts that are open, are not seen, and may take part in it. `idle`: the places of calls that did nothing.
     `asked`: how often, since the last loss went back, something was decided that is not known before. `shut`: gates
     that have not opened, as they stood at first, and how often. `telling`: decisions that most likely matter: something
-    happened in the branch that was taken, or the other one leaves. `grown`: by name, what a number was called that is not
-    known, when it first grew amid the batches. `beside`: the events of a run to be told from.
+    happened in the branch that was taken, or the other one leaves; `consulted`: all in the order in which they were
+    asked for. `grown`: by name, what an unknown number was first called that grows. `beside`: what a run is told from.
     """
 
     program: ir.Program
@@ -191,6 +190,7 @@ class Run:
     owes: bool | None = None
     idle: set[Site] = field(default_factory=set)
     shut: dict[ir.Span, tuple[Gated, int]] = field(default_factory=dict)
+    consulted: list[str] = field(default_factory=list)
     telling: set[str] = field(default_factory=set)
     grown: dict[str, tuple[str, int]] = field(default_factory=dict)
     beside: Sequence[Event] = ()
@@ -205,10 +205,11 @@ class Run:
         """The decisions that were taken otherwise than by default."""
         return frozenset(decision.key for decision in self.decisions.values() if decision.turned)
 
-    @property
+    @cached_property
     def barren(self) -> bool:
-        """Whether the run ended before any backward: what was decided in it may matter for all that follows."""
-        return self.passed[0] == 0
+        """Whether the run ended before any backward, also one that is left to somebody else: what was decided in it may
+        matter for all that follows."""
+        return self.passed[0] == 0 and not any("left to" in event.detail for event in self.events)
 
     @property
     def stepless(self) -> bool:
@@ -219,24 +220,7 @@ class Run:
     @cached_property
     def happened(self) -> Hashable:
         """All that happened by the end of the run, in a form that is quick to compare."""
-        return tuple(
-            (
-                event.kind.value,
-                event.site.path,
-                event.site.row,
-                event.optimizer,
-                event.scaled,
-                event.weight,
-                len(event.stack),
-                (event.gate.restarts,) if event.gate is not None else None,
-                len(event.maker),
-                event.wrapper,
-                event.sync,
-                (event.region, event.forward, event.parameters) if event.kind in _OF_PRECISION else None,
-                tuple(event.detail.items()),
-            )
-            for event in self.events
-        )
+        return event_parts.happened(self.events)
 
     def evaluate(self, scope: Scope, node: ir.Expr) -> Value:
         """The value of an expression."""
@@ -334,6 +318,7 @@ class Run:
             value = self.forced.get(key, default)
             self.decisions[key] = Decision(key, value, origin, value is not default)
         self.asked += origin is not Origin.RUN
+        self.consulted.append(key)
         return self.decisions[key].value
 
     def equals(self, left: str, right: str, origin: Origin) -> bool:
