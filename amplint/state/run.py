@@ -83,7 +83,8 @@ class Run:
     `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out.
     `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
     that code which is not seen has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
-    framework's whole step. `called`: it began in a function that others call, in contexts that are not seen.
+    framework's whole step. `called`: it began in a function that others call, in contexts that are not seen; `began`:
+    the function that it began in.
     `per_call`: the parameters of a function that is called for each batch, perhaps with another value every time.
     `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects that are not
     seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises is caught.
@@ -159,6 +160,7 @@ class Run:
     passed_over: bool = False
     whole: bool = False
     called: bool = False
+    began: object = None
     per_call: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
     holders: set[str] = field(default_factory=set)
