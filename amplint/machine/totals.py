@@ -17,11 +17,10 @@ from amplint.state.values import Symbol, Value, last_part
 
 def grown(run: Run, target: ir.Expr, before: Value, after: Value) -> Value:
     """What a target holds that held another value before, and that something was added to, or taken from."""
-    if type(before) is not Symbol or type(after) is not Symbol or not _goes_on(run, target):
+    if type(after) is not Symbol or not _goes_on(run, target):
         return after
     name = spelled(target)
-    first = run.grown.get(name)
-    if first is not None and (before.text, before.offset) == first:
+    if type(before) is Symbol and run.grown.get(name) == (before.text, before.offset):
         return with_changes(after, text=before.text, offset=before.offset)
     run.grown[name] = after.text, after.offset
     return after
