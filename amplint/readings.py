@@ -14,7 +14,7 @@ from amplint.dialects.dialect import Dialect
 from amplint.flow import program as ir
 from amplint.lower.documents import with_documents
 from amplint.lower.libraries import surroundings_of
-from amplint.lower.project import neighbours_of
+from amplint.lower.project import neighbours_of, used_by
 from amplint.lower.prune import program_of
 from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
@@ -98,7 +98,9 @@ def played_file(filename: str, taught: Teaching, tail: int = 1) -> Played | None
 
 def program(filename: str, text: str, body: tuple[ir.Stmt, ...], taught: Teaching = ()) -> ir.Program:
     """The program of a module, with those of the frameworks that it uses and what it takes from its neighbours."""
-    made = program_of(filename, body, surroundings_of(filename, text, body, taught), neighbours_of(filename, body))
+    taken = neighbours_of(filename, body)
+    around = surroundings_of(filename, text, body, taught, used_by(taken))
+    made = program_of(filename, body, around, taken)
     return replace(made, ignored=cache(partial(ignored_targets, filename, text)))
 
 

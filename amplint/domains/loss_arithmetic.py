@@ -94,7 +94,8 @@ def _divided(run: Run, loss: Loss, other: Value, factor: int | Fraction | None, 
     result = loss.times(1 / Fraction(factor), "")
     text = spelled(node.right)
     amid = any(gate.length in (text, text_of(other)) for gate in run.gates)  # where it may be the share of a term
-    divisor = window.name if window is not None else text if run.model.is_modulus(text) else None
+    named = not run.in_library and run.model.is_modulus(text)  # what a library calls it is no name of the user's
+    divisor = window.name if window is not None else text if named else None
     if divisor is not None and not (amid and (window is None or window.name.isdecimal())):
         return with_changes(result, divisor=divisor, over=None)
     epoch = tags_of(other) == {"batches"} and _is_mean(loss) and _EPOCH(text)

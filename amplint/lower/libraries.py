@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -22,12 +22,20 @@ _TORCHES = frozenset({"__init__", ".__init__", ".step", ".zero_grad", ".backward
 _FOLDER = Path(dialects.__file__).parent
 
 
-def surroundings_of(path: str, text: str, body: tuple[ir.Stmt, ...], taught: Sequence[Dialect] = ()) -> Surroundings:
-    """The libraries that a module imports, or whose objects it names; `taught`: those of a configuration, first."""
+def surroundings_of(
+    path: str,
+    text: str,
+    body: tuple[ir.Stmt, ...],
+    taught: Sequence[Dialect] = (),
+    beside: Set[str] = frozenset(),
+) -> Surroundings:
+    """The libraries that a module imports, or whose objects it names; `taught`: those of a configuration, first.
+    `beside`: the public names that are used in what it takes from its neighbours."""
     told = [*taught, *(dialect for dialect in dialects.DIALECTS if dialect.behaviour)]
     packages = {name.partition(".")[0] for name in _imported(body)}
     names = _named(body) if told else set()
-    shaped = {dialect.name: _shaped(dialect, body) for dialect in told if dialect.shape and _says(dialect, names)}
+    says = names | packages | {name.partition(".")[0] for name in beside}
+    shaped = {dialect.name: _shaped(dialect, body) for dialect in told if dialect.shape and _says(dialect, says)}
     shaped |= {dialect.name: _called(dialect, body) for dialect in told if dialect.called}
     objects = {name for dialect in told if dialect.called for name in shaped[dialect.name]}
     used = [
@@ -35,6 +43,7 @@ def surroundings_of(path: str, text: str, body: tuple[ir.Stmt, ...], taught: Seq
         for dialect in told
         if (_packages(dialect) & packages and (not dialect.needs or dialect.needs & names))
         or dialect.adopts.keys() & names
+        or dialect.defines.keys() & beside
         or shaped.get(dialect.name)
     ]
     objects |= {name for dialect in used for name, klass in dialect.adopts.items() if _calls(dialect, klass)} & names

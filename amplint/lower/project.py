@@ -198,6 +198,11 @@ def _qualified(node: ir.Expr, names: dict[str, list[str]]) -> list[str]:
     return []
 
 
+def used_by(taken: Neighbours) -> frozenset[str]:
+    """The qualified names that are used in what a file takes from its neighbours."""
+    return frozenset(name for body in taken.bodies.values() for name in _uses(body))
+
+
 def by_their_names(taken: Neighbours, body: Body) -> Iterator[ir.Stmt]:
     """The statements of neighbours, and their functions and classes again by every name that they are called by.
 

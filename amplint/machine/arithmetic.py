@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects.public import computes
-from amplint.domains import loss_arithmetic, penalties, precision, provenance, shown_counts, units
+from amplint.domains import loss_arithmetic, penalties, precision, provenance, schedule_meanings, shown_counts, units
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.state import counting, known_numbers
@@ -196,6 +196,7 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         return _membership(run, node, left, right)
     if (single := _is_single(run, node, left)) is not None:
         return single
+    left = _of_unknown_length(run, node, left)
     first, second = known_numbers.number(run, left), known_numbers.number(run, right)
     if first is None and second is not None and node.gates and _may_be_a_window(left):
         run.model.learn_window(text_of(left))
@@ -222,6 +223,19 @@ def _is_single(run: Run, node: ir.Compare, left: Value) -> bool | None:
     return run.decide(known_numbers.single(text_of(left)), Origin.RUN, default=False) is answer
 
 
+def _of_unknown_length(run: Run, node: ir.Compare, left: Value) -> Value:
+    """A length as a symbol where it is compared with a written number, except for whether there is anything at all: how
+    long the model takes something for says nothing of how long it is."""
+    limit = node.right.value if isinstance(node.right, ir.Const) else None
+    if not isinstance(left, Count) or left != run.model.batches or type(limit) is not int or node.gates:
+        return left
+    lengths = [text for tag in left.tags if (text := schedule_meanings.length_of(tag))]
+    if len(lengths) != 1 or len(left.tags) != 2 or f"{node.op} {limit}" in _EMPTY:
+        return left
+    return Symbol(f"len({lengths[0]})", Origin.OPAQUE if run.in_batches else Origin.RUN)
+
+
+_EMPTY = frozenset(["== 0", "!= 0", "> 0", "<= 0", ">= 1", "< 1"])
 _SINGLE = {"<= 1": True, "< 2": True, "== 1": True, "> 1": False, ">= 2": False, "!= 1": False}
 
 

@@ -101,6 +101,8 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         return Count(run.lengths[text], frozenset({"batches"}))
     if isinstance(value, Symbol) and places.has_changed(run, value):
         return places.unknown(f"len({text})")
+    if text.endswith(_SHAPES):  # of how many dimensions something is, which no loop goes through
+        return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN)
     if isinstance(value, Symbol) and "loaded" in value.tags:
         return Count(run.model.batches, frozenset({"batches", "loaded"}) | value.tags & {OF_A_RANK})
     samples = "dataset" in text or text in run.loaded
@@ -110,6 +112,9 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
     return Count(run.model.batches, frozenset({"batches", schedule_meanings.tag_of(text)}) | value.tags & {OF_A_RANK})
+
+
+_SHAPES = (".shape", ".size()")
 
 
 def _is_data(value: Value) -> bool:

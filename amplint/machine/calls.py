@@ -188,7 +188,7 @@ def _run_function(
     unknown_calls.hand_over_if_lost(run, node, args, keywords, at)
     if hidden.dispatches(node):
         return unknown_calls.call(run, Symbol(name), args, keywords, at)
-    if run.in_batches and hidden.is_remade(run, function):
+    if run.in_batches and node is not run.began and hidden.is_remade(run, function):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{name}(...)", Origin.OPAQUE)
     if run.in_batches and isinstance(node, ir.Function) and node.left_open:

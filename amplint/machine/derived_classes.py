@@ -46,7 +46,7 @@ def inherited(program: ir.Program) -> Iterator[tuple[ir.Function, ir.Class, tupl
         for base in heir.bases if len(heir.bases) == 1 else ():
             file, name = program.links.get((program.path, imports.get(getattr(base, "name", ""), "")), ("", ""))
             above = next((node for node in _classes(program.neighbours.get(file, ())) if node.name == name), None)
-            own = _filling(above, heir, made=False) if above is not None else ()
+            own = _filling(above, heir, made=False) or _added(above, heir) if above is not None else ()
             taken = {method.name for method in _methods(heir)}
             for method in _methods(above) if above is not None and own else ():
                 if method.backward and method.steps and method.name not in taken:
@@ -69,6 +69,12 @@ def _filling(above: ir.Class, heir: ir.Class, made: bool) -> tuple[ir.Function, 
     """The methods of an heir that fill in those of the class above; of one that is `made` by itself, empty ones."""
     held = {method.name: method for method in _methods(above)}
     return tuple(own for own in _methods(heir) if own.name in held and _fills_in(held[own.name], own, made))
+
+
+def _added(above: ir.Class, heir: ir.Class) -> tuple[ir.Function, ...]:
+    """The methods of an heir that take part in the step, and that the class above does not have: it may call them."""
+    held = {method.name for method in _methods(above)}
+    return tuple(own for own in _methods(heir) if own.name not in held and (own.backward or own.steps))
 
 
 def _fills_in(above: ir.Function, own: ir.Function, made: bool) -> bool:

@@ -13,7 +13,7 @@ from itertools import islice
 from amplint.dialects.vocabulary import within
 from amplint.domains import scheduler_units
 from amplint.flow import program as ir
-from amplint.machine import attributes, calls, comparison, derived_classes, objects
+from amplint.machine import attributes, calls, comparison, derived_classes, hidden, objects
 from amplint.machine.assembly import MACHINE
 from amplint.machine.late_setters import set_up
 from amplint.machine.loops import EPOCHS
@@ -153,10 +153,12 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
     own = frozenset(param.name for param in entry.function.params)
     run.per_call, run.given = frozenset() if entry.loops else own, run.given | own
     run.assumed = not (entry.loops and _is_an_epoch(entry.function))
+    run.began = entry.function
+    remade = not entry.loops and isinstance(func, (Function, Method)) and hidden.is_remade(run, _function_of(func))
     known, left = set(run.optimizers), list[Scaler]()
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
         _forget(run, known)
-        if not entry.complete and not run.whole:
+        if remade or (not entry.complete and not run.whole):
             run.emit(Kind.OPAQUE, entry.function.at)
         for optimizer in _left_to_callers(run) if not entry.loops and not run.whole else ():
             run.emit(Kind.OPAQUE, entry.function.at, optimizer)
@@ -176,6 +178,10 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
             if all(event.kind is not Kind.EPOCH_END for event in run.events):
                 run.events[:] = [with_changes(event, repeats=False) for event in run.events]
             return
+
+
+def _function_of(func: Function | Method) -> Function:
+    return func.function if isinstance(func, Method) else func
 
 
 def _begin(run: Run, func: Value, function: ir.Function) -> None:

@@ -13,6 +13,7 @@ from amplint.machine import (
     attributes,
     builtins,
     calls,
+    libraries,
     operators,
     places,
     questions,
@@ -81,6 +82,9 @@ def _attr(run: Run, scope: Scope, node: ir.Attr) -> Value:
         raise Cut  # torch is not reached: None has no such method
     if owner is None and isinstance(node.owner, ir.Attr):
         owner = attributes.made_later(run, evaluate(run, scope, node.owner.owner), node.owner.name)
+    if type(owner) is Symbol and owner.origin is Origin.RUN and isinstance(node.owner, (ir.Name, ir.Attr)):
+        adopted = libraries.adopt(run, owner, node.owner.name)
+        owner = adopted if adopted is not None else owner
     return attributes.read(run, owner, node.name)
 
 

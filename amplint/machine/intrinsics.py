@@ -295,7 +295,9 @@ def _among(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
 
 def _decided(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`decided(word)`: whether the user's program has asked about something called so, and it is so in this run."""
-    return any(choice.value and _text(args[0]) in choice.key.lower() for choice in run.decisions.values())
+    found = [key for key, choice in run.decisions.items() if choice.value and _text(args[0]) in key.lower()]
+    run.consulted += found
+    return bool(found)
 
 
 def _configured(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -24,13 +24,15 @@ def find(run: Run, qualified: str) -> Value:
     return None
 
 
-def adopt(run: Run, symbol: Symbol) -> Instance | None:
-    """The object that everybody calls so, of which nothing else is known; None if there is none."""
+def adopt(run: Run, symbol: Symbol, called: str = "") -> Instance | None:
+    """The object that everybody calls so, of which nothing else is known; None if there is none. `called`: by another
+    name than where it comes from."""
+    name = called or symbol.name
     for library in run.program.libraries:
-        if symbol.name in library.adopts and not run.in_framework:
+        if name in library.adopts and not run.in_framework:
             text = text_of(symbol)
             if text not in run.adopted:
-                klass = _scope(run, library).names[library.adopts[symbol.name]]
+                klass = _scope(run, library).names[library.adopts[name]]
                 assert isinstance(klass, Class)
                 run.adopted[text] = _of_unknown(run, klass, text)
             return run.adopted[text]

@@ -9,7 +9,7 @@ Any other loop that back-propagates runs over an epoch: two windows and a tail.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from amplint.domains import shown_counts
@@ -44,6 +44,8 @@ class _Adding:
 def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     """`for target in source`."""
     stream = run.stream_of(run.evaluate(scope, node.source))
+    if stream.length == 0 and _is_filled_elsewhere(node):
+        stream = run.stream_of(Symbol(spelled(node.source)))
     adding = _adds_up(run, scope, node, stream)
     trips = _trips(run, node, stream, adding)
 
@@ -63,6 +65,21 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
         _finish(run, node, stream)
         return _orelse(run, scope, node)
     return None if signal == "break" else signal
+
+
+def _is_filled_elsewhere(node: ir.For) -> bool:
+    """Whether a loop trains on what an object keeps: of that more than is seen is filled in, or nobody would train."""
+    trains = node.shape.backward and (node.shape.steps or node.shape.nested)
+    return trains and any(isinstance(part, ir.Attr) and "." in spelled(part) for part in _owners(node.source))
+
+
+def _owners(node: ir.Expr) -> Iterator[ir.Expr]:
+    """What an expression is read of: `self.loaders` of `enumerate(self.loaders.items())`."""
+    yield node
+    if isinstance(node, ir.Call):
+        inner = (node.func.owner,) if isinstance(node.func, ir.Attr) else node.args
+        for part in inner:
+            yield from _owners(part)
 
 
 def _gone_through(stream: Stream) -> str | None:

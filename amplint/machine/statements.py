@@ -25,6 +25,7 @@ from amplint.machine import (
     questions,
     restored,
     step_methods,
+    totals,
     touched,
     unpacking,
     with_statements,
@@ -158,6 +159,8 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
 
 def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
     value = restored.returned(run, scope, node, evaluate(run, scope, node.value))
+    if totals.is_added_to(node.target, node.value):
+        value = totals.grown(run, node.target, _held(run, scope, node.target), value)
     if isinstance(node.value, ir.Binary) and node.value.op == "+":
         retained_losses.kept(run, node.target, _held(run, scope, node.target), value, node.at)
     assign(run, scope, node.target, value)
@@ -186,6 +189,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     operation = ir.Binary(node.at, node.op, node.target, node.value)
     own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
     after = own[0] if own is not None else arithmetic.binary(run, operation, before, value)
+    after = totals.grown(run, node.target, before, after) if node.op in ("+", "-") else after
     retained_losses.kept(run, node.target, before, after, node.at)
     assign(run, scope, node.target, counts.Count(after, frozenset()) if type(after) is int else after)
     return None
@@ -220,7 +224,7 @@ def _do(run: Run, scope: Scope, node: ir.Do) -> Signal:
 
 
 def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
-    known = len(run.decisions)
+    known = len(run.consulted)
     test = arithmetic.asked(evaluate(run, scope, node.test))
     test = touched.current(run, test) if node.gates else test
     if tails.rules_out(run, node, test):
@@ -232,7 +236,7 @@ def _if(run: Run, scope: Scope, node: ir.If) -> Signal:
         return None
     said = test
     taken, test = _decided(run, node, test)
-    asked = [*run.decisions][known:] if len(run.decisions) > known else []
+    asked = run.consulted[known:]
     events, updates = len(run.events), run.passed[1]
     if isinstance(test, Gated):
         with calls.gate(run, test, node.at):

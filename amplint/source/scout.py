@@ -175,10 +175,27 @@ def blanks(
             idle.setdefault(node.name, []).append((first, last, indent))
         elif id(node) in made or _ACTS.search(text):
             acting.add(node.name)
+    acting |= _left_to_heirs(tree, "".join(lines))
     called = {name: _calls(lines, places) for name, places in idle.items()} if acting else {}
     while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
         acting |= leading
     yield from (place for name, places in idle.items() if name not in acting for place in places)
+
+
+_LEFT = re.compile(r"\bself\.((?:train|fit|learn)_\w+|\w+_(?:step|epoch|batch|iteration))\(")
+"""What an object asks of itself that trains, by its name."""
+
+
+def _left_to_heirs(tree: ast.Module, text: str) -> set[str]:
+    """The methods that objects are asked for, by names of training, and that no class of the file fills in."""
+    names = set(_LEFT.findall(text))
+    return names - {node.name for node in _functions(tree) if not _is_empty(node)} if names else names
+
+
+def _is_empty(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function does nothing, or refuses."""
+    said = (one.value if isinstance(one, ast.Expr) else one for one in node.body)
+    return all(isinstance(one, (ast.Pass, ast.Raise, ast.Constant)) for one in said)
 
 
 _SETS = re.compile(r"\bsetattr\(\s*self\b|\bself\.__dict__\.update\(|\bvars\(self\)\.update\(")

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from amplint.state.event_parts import Told
 
-_OF_PRECISION = frozenset({Kind.BACKWARD, *STEPS})
 _OF_FINITE = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD, *STEPS})
 
 MAX_STATEMENTS = 30_000
@@ -84,23 +83,24 @@ class Run:
     `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out.
     `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
     that unseen code has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
-    framework's whole step. `called`: it began in a function that others call, in unseen contexts. `per_call`: the
-    parameters of a function that is called for each batch, perhaps with another value every time. `given`: those of all
-    that it, and the constructor of its object, are given. `holders`: what objects that are not seen are known by into
-    which a scaler was put. `caught`: the blocks that run in which what torch raises is caught. `stands_in`: what runs
-    is a method of the user's in the place of a framework's. `endless`: a loop over batches never comes to an end;
-    `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`: what loaders were made of, with
-    what that says of its length. `branches`: those of conditions that the program is in. `places`: by what an object
-    that is not seen is known by, what was put into it under which name; `touched`: by that, those on which unseen
-    methods were called amid the batches; `remade`: by that, the optimizers and scalers that unseen code had before the
-    batches. `frozen`: see `domains.freezing`. `takes`: how deep the calls were where a `try` began that catches an
-    iterator's end; `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its
-    elements `next` has taken. `told`: what objects are known by that were handed the length of a window. `owes`: a
-    framework waits for a step that the program asks for; False once it may be asked unseen. `hooks`: whether those of a
-    `forward` or a `backward` take part in the step. `within`: contexts that are open, are not seen, and may take part
-    in it. `idle`: the places of calls that did nothing. `asked`: decisions of what was not known, since the last loss
-    went back. `shut`: gates that have not opened, as they stood at first, and how often. `telling`: decisions after
-    which something happened, or that keep from leaving. `beside`: the events of a run to be told from.
+    framework's whole step. `called`: it began in a function that others call, in unseen contexts; `began`: the function
+    that it began in. `per_call`: the parameters of a function that is called for each batch, perhaps with another value
+    every time. `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects
+    that are not seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises
+    is caught. `stands_in`: what runs is a method of the user's in the place of a framework's. `endless`: a loop over
+    batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`:
+    what loaders were made of, with what that says of its length. `branches`: those of conditions that the program is
+    in. `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by
+    that, those on which unseen methods were called amid the batches; `remade`: by that, the optimizers and scalers that
+    unseen code had before the batches. `frozen`: see `domains.freezing`. `takes`: how deep the calls were where a `try`
+    began that catches an iterator's end; `handed_out`: by identity, what `iter` made of something whose length is
+    known, and how many of its elements `next` has taken. `told`: what objects are known by that were handed the length
+    of a window. `owes`: a framework waits for a step that the program asks for; False once it may be asked unseen.
+    `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`: contexts that are open, are
+    not seen, and may take part in it. `idle`: the places of calls that did nothing. `asked`: decisions of what was not
+    known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and how often.
+    `telling`: decisions after which something happened, or that keep from leaving; `consulted`: all, as they were asked
+    for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from.
     """
 
     program: ir.Program
@@ -158,6 +158,7 @@ class Run:
     passed_over: bool = False
     whole: bool = False
     called: bool = False
+    began: object = None
     per_call: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
     holders: set[str] = field(default_factory=set)
@@ -190,7 +191,9 @@ class Run:
     owes: bool | None = None
     idle: set[Site] = field(default_factory=set)
     shut: dict[ir.Span, tuple[Gated, int]] = field(default_factory=dict)
+    consulted: list[str] = field(default_factory=list)
     telling: set[str] = field(default_factory=set)
+    grown: dict[str, tuple[str, int]] = field(default_factory=dict)
     beside: Sequence[Event] = ()
 
     @property
@@ -203,10 +206,11 @@ class Run:
         """The decisions that were taken otherwise than by default."""
         return frozenset(decision.key for decision in self.decisions.values() if decision.turned)
 
-    @property
+    @cached_property
     def barren(self) -> bool:
-        """Whether the run ended before any backward: what was decided in it may matter for all that follows."""
-        return self.passed[0] == 0
+        """Whether the run ended before any backward, also one that is left to somebody else: what was decided in it may
+        matter for all that follows."""
+        return self.passed[0] == 0 and not any("left to" in event.detail for event in self.events)
 
     @property
     def stepless(self) -> bool:
@@ -217,24 +221,7 @@ class Run:
     @cached_property
     def happened(self) -> Hashable:
         """All that happened by the end of the run, in a form that is quick to compare."""
-        return tuple(
-            (
-                event.kind.value,
-                event.site.path,
-                event.site.row,
-                event.optimizer,
-                event.scaled,
-                event.weight,
-                len(event.stack),
-                (event.gate.restarts,) if event.gate is not None else None,
-                len(event.maker),
-                event.wrapper,
-                event.sync,
-                (event.region, event.forward, event.parameters) if event.kind in _OF_PRECISION else None,
-                tuple(event.detail.items()),
-            )
-            for event in self.events
-        )
+        return event_parts.happened(self.events)
 
     def evaluate(self, scope: Scope, node: ir.Expr) -> Value:
         """The value of an expression."""
@@ -332,6 +319,7 @@ class Run:
             value = self.forced.get(key, default)
             self.decisions[key] = Decision(key, value, origin, value is not default)
         self.asked += origin is not Origin.RUN
+        self.consulted.append(key)
         return self.decisions[key].value
 
     def equals(self, left: str, right: str, origin: Origin) -> bool:

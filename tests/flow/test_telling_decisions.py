@@ -31,3 +31,47 @@ def first_run(text):
 def test_a_decision_tells_by_what_happens_where_it_is_taken_or_by_a_branch_that_leaves():
     run = first_run("from torch.nn.utils import clip_grad_norm_\n" + TEXT)
     assert {"clips", "skips"} == run.telling & {"clips", "skips", "scales"}
+
+
+AGAIN = """\
+from torch.nn.utils import clip_grad_norm_
+
+
+def train(model, loader, optimizer, clips):
+    limit = 0.5 if clips else 1.0
+    for x in loader:
+        model(x).loss.backward()
+        if clips:
+            clip_grad_norm_(model.parameters(), limit)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_a_decision_that_was_taken_before_tells_where_it_is_asked_for_again():
+    assert "clips" in first_run(AGAIN).telling
+
+
+LEFT = """\
+from accelerate import Accelerator
+from accelerate.utils import DistributedType
+
+accelerator = Accelerator()
+limit = 0.5 if accelerator.distributed_type == DistributedType.DEEPSPEED else 1.0
+
+
+def train(model, loader, optimizer):
+    model, loader, optimizer = accelerator.prepare(model, loader, optimizer)
+    for x in loader:
+        accelerator.backward(model(x).loss)
+        accelerator.clip_grad_norm_(model.parameters(), limit)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+def test_a_run_that_leaves_its_backward_to_somebody_else_has_trained():
+    run = first_run(LEFT)
+    assert run.passed[0] == 0
+    assert not run.barren
+    assert any("DEEPSPEED" in key for key in run.telling)

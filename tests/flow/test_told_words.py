@@ -238,3 +238,21 @@ def test_a_file_that_imports_the_loop_and_cannot_be_read_says_nothing(tmp_path):
     assert "default" in of_the_tail(tmp_path / "engine.py")
     (tmp_path / "main.py").write_bytes(b"\0" + MAIN.replace("DEFAULT", "1").encode())
     assert "default" not in of_the_tail(tmp_path / "engine.py")
+
+
+ENGINE = """
+import deepspeed
+
+def train(args, model, loader, criterion):
+    engine, _, _, _ = deepspeed.initialize(args=args, model=model, model_parameters=model.parameters())
+    for x, y in loader:
+        loss = criterion(engine(x), y) / args.accum
+        engine.backward(loss)
+        engine.step()
+"""
+
+
+def test_what_a_framework_calls_its_window_is_not_told():
+    message = told(ENGINE, "double-loss-division")
+    assert "divided by args.accum by hand" in message
+    assert "self." not in message
