@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.source.glance import HELD, REPLICATED, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.lines import LINE
-from amplint.source.makers import last_name, makers, makes_a_model, makes_objects, speaks_of_strategy, wrapping
+from amplint.source.makers import bases_of, last_name, makers, makes_a_model, makes_objects, speaks_of_strategy, wrapping
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -92,7 +92,7 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     """
     if isinstance(node, ast.ClassDef):
         own = any(getattr(child, "name", "") in OVERRIDES for child in node.body)
-        return bool(node.bases) and (own or any(last_name(base) in LOSS_BASES for base in node.bases))
+        return bool(node.bases) and (own or any(last_name(base) in LOSS_BASES for base in bases_of(node)))
     if isinstance(node, ast.Subscript):
         return last_name(node.value) in TABLES and isinstance(node.ctx, ast.Store)
     if not isinstance(node, ast.Call):
