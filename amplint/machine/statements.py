@@ -148,6 +148,8 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
         owner[index] = mappings.put(owner, value)
     elif held is not None:
         mappings.lose(held)
+        if isinstance(index, Symbol):
+            held[index] = mappings.put(held, value)  # one stands for all of them, and is found under no key
     elif isinstance(owner, list):
         mappings.lose(owner)
     elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):
