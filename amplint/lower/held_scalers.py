@@ -1,11 +1,12 @@
 """Loss scalers that an object of a framework holds: their state is in no checkpoint that the user writes by himself.
 
-Said of a module that makes one such object, saves an optimizer's state and loads one again, and neither speaks of a
-scaler nor has the framework save what it holds, nor hands the object to whoever may.
+Said of a module that makes one such object, saves an optimizer's state and loads one again, or is used along with a
+file that does, and neither speaks of a scaler nor has the framework save what it holds, nor hands the object to whoever may.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from amplint.dialects import GOVERNS, HOLDS
@@ -16,6 +17,9 @@ from amplint.lower.checkpoints import keeps, optimizers_loaded, optimizers_saved
 from amplint.lower.names import binds, dotted, last, walk
 from amplint.protocol.events import Site
 from amplint.protocol.facts import SAVED, Fact
+from amplint.source.definitions import text_of
+from amplint.source.imported import imported
+from amplint.source.importing import importers
 
 _CLASSES = frozenset(name.rpartition(".")[2] for name in HOLDS)
 
@@ -31,11 +35,29 @@ def held_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     if holding is None or others - {holding.framework} or _may_be_saved(nodes, holding, made[0]):
         return
     when = _asked(dict(made[0].keywords).get(holding.argument), holding.value, nodes)
-    saved = sorted(optimizers_saved(body)) if when is not None and any(optimizers_loaded(nodes)) else []
+    resumed = when is not None and (any(optimizers_loaded(nodes)) or _loaded_beside(path, holding))
+    saved = sorted(optimizers_saved(body)) if resumed else []
     if saved:
         said: dict[int | str, object] = {"optimizer": True, "scaler": False, "through": holding.framework}
         said["when"] = when
         yield Fact(SAVED, Site(path, *saved[0]), said)
+
+
+def _loaded_beside(path: str, holding: Holding) -> bool:
+    """Whether a file that is used along with this one gives an optimizer a state, and none of them speaks of the state
+    of a scaler or has the framework save or load one."""
+    users = importers(path)[:MOST_USERS]
+    files = dict.fromkeys(file for user in users for file in (user, *sorted(imported(user))))
+    texts = [text for file in files if (text := text_of(file)) is not None]
+    kept = any(_KEEPS.search(text) or any(f".{name}(" in text for name in holding.saves) for text in texts)
+    return not kept and any(_LOADS.search(text) for text in texts)
+
+
+MOST_USERS = 4
+"""Files that import one which are asked who loads what it saves."""
+
+_LOADS = re.compile(r"(?i)\b\w*optim\w*\.load_state_dict\(")
+_KEEPS = re.compile(r"(?i)scaler\w*[\"'\])]*\.(?:load_)?state_dict|[\"']\w*scaler\w*[\"']|\bload_state\(")
 
 
 def _asked(value: ir.Expr | None, wanted: str, nodes: list[object]) -> str | None:

@@ -153,7 +153,7 @@ def blanks(
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
     makes and wraps no model and makes no object that a step is asked of, calls none of the `seeds` and no function of
-    the file that leads to one that does, to a backward or a step, or to what is left to others, says nothing of how a
+    the file that leads to one that does, to a model, a backward or a step, or to what is left to others, says nothing of how a
     model is sharded, computes no schedule and no number of steps, counts and fills nothing that a test or a loop asks
     for, hands out no batches, and puts nothing into its object by a name that is not written.
     """
@@ -173,9 +173,10 @@ def blanks(
         silent = silent and not (speaks_of_strategy(text) or _SETS.search(text) or _COUNTS.search(text))
         silent = silent and told.isdisjoint(_GROWS.findall(text))
         silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
-        if alone and silent and not (makes_a_model(node) or makes_objects(node)):
+        gives = makes_a_model(node)
+        if alone and silent and not (gives or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
-        elif id(node) in made or _ACTS.search(text):
+        elif gives or id(node) in made or _ACTS.search(text):
             acting.add(node.name)
         if _is_left_open(node):
             acting.add(node.name)
