@@ -65,8 +65,8 @@ def _bound(function: ir.Function, call: ir.Call) -> Iterator[tuple[str, ir.Expr]
 
 
 def _steps(function: ir.Function, name: str) -> bool:
-    made = (node for node in walk(function) if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr))
-    return any(node.func.name == "step" and last(node.func.owner) == name for node in made)
+    made = (node.func for node in walk(function) if isinstance(node, ir.Call))
+    return any(isinstance(func, ir.Attr) and func.name == "step" and last(func.owner) == name for func in made)
 
 
 def inherited(path: str, nodes: Sequence[object]) -> list[Inherited]:

@@ -188,8 +188,8 @@ def _is_amid(part: ir.Expr) -> bool:
 
 
 def _is_last(run: Run, value: Value, reached: bool) -> bool:
-    """Whether it is asked if a counter has come up to a bound that is set elsewhere, or has not yet: beside a gate, that
-    of the last batch."""
+    """Whether it is asked if a counter has come up to a bound that is set elsewhere, or has not yet: beside a gate, the
+    bound is that of the last batch."""
     if not isinstance(value, Condition) or value.op not in _REACHED or not run.in_batches:
         return False
     written = list(zip(value.parts, value.texts, strict=True))

@@ -14,7 +14,15 @@ from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.dialects.unseen import may_take_part
 from amplint.source.glance import HELD, REPLICATED, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.lines import LINE
-from amplint.source.makers import bases_of, last_name, makers, makes_a_model, makes_objects, speaks_of_strategy, wrapping
+from amplint.source.makers import (
+    bases_of,
+    last_name,
+    makers,
+    makes_a_model,
+    makes_objects,
+    speaks_of_strategy,
+    wrapping,
+)
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -153,9 +161,9 @@ def blanks(
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
     makes and wraps no model and makes no object that a step is asked of, calls none of the `seeds` and no function of
-    the file that leads to one that does, to a model, a backward or a step, or to what is left to others, says nothing of how a
-    model is sharded, computes no schedule and no number of steps, counts and fills nothing that a test or a loop asks
-    for, hands out no batches, and puts nothing into its object by a name that is not written.
+    the file that leads to one that does, to a model, a backward or a step, or to what is left to others, says nothing
+    of how a model is sharded, computes no schedule and no number of steps, counts and fills nothing that a test or a
+    loop asks for, hands out no batches, and puts nothing into its object by a name that is not written.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
@@ -194,9 +202,7 @@ def _is_left_open(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 _SETS = re.compile(r"\bsetattr\(\s*self\b|\bself\.__dict__\.update\(|\bvars\(self\)\.update\(")
-_GROWS = re.compile(
-    r"\bself\.(\w+)(?: *[-+]=|\[[^\]\n]*\] *=(?!=)|\.(?:add|append|extend|insert|setdefault|update)\()"
-)
+_GROWS = re.compile(r"\bself\.(\w+)(?: *[-+]=|\[[^\]\n]*\] *=(?!=)|\.(?:add|append|extend|insert|setdefault|update)\()")
 """An attribute that counts something, by which a test may say where a window ends, or that is filled."""
 _COUNTS = re.compile(r"\breturn\b[^\n]*\blen\([\w.]+\)[^\n]*[*/][^\n]*epochs\b|\breturn\b[^\n]*epochs\b *\* *len\(")
 """What returns the batches of all epochs."""
