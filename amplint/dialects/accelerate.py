@@ -9,7 +9,8 @@ _AT_BOUNDARY = "under `if accelerator.sync_gradients`"
 _ZERO = "call `optimizer.zero_grad()` after `optimizer.step()`: prepared, both wait for the boundary"
 _CLIP = f"clip between `accelerator.backward(loss)` and `optimizer.step()`, {_AT_BOUNDARY}"
 
-_HOLDING = Holding("accelerate", "mixed_precision", "fp16", frozenset({"save_state", "register_for_checkpointing"}))
+_SAVES = frozenset({"save_state", "register_for_checkpointing"})
+_HOLDING = Holding("accelerate", "mixed_precision", frozenset({"fp16"}), _SAVES)
 
 ACCELERATE = Dialect(
     name="accelerate",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from amplint.dialects.account import Account
-from amplint.dialects.dialect import Dialect, Live, Role
+from amplint.dialects.dialect import Dialect, Holding, Live, Role
 
 _CONTEXT = "with amp.scale_loss(loss, optimizer) as scaled:"
 _NO_SCALER = "take the GradScaler out: `amp.scale_loss` scales and unscales, and an overflow skips `optimizer.step()`"
+_HOLDING = Holding(
+    "apex", "opt_level", frozenset({"O1", "O2"}), frozenset({"apex.amp.state_dict"}), usual=True, fixed="loss_scale"
+)
 
 APEX = Dialect(
     name="apex",
@@ -24,8 +27,10 @@ APEX = Dialect(
         "clip-before-unscale": "clip after the block of `amp.scale_loss`, which unscales the gradients at its end",
         "discarded-scaled-loss": f"back-propagate what the block hands out: `{_CONTEXT} scaled.backward()`",
         "repeated-unscale": _NO_SCALER,
+        "scaler-not-saved": "save `amp.state_dict()` too, and load it again after `amp.initialize`",
         "unscaled-backward": _NO_SCALER,
     },
+    holds={"apex.amp.initialize": _HOLDING},
     live=Live(folders=("apex",)),
     transparent=frozenset({"apex.parallel.DistributedDataParallel", "apex.parallel.convert_syncbn_model"}),
     accounts=(

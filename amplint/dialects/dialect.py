@@ -116,12 +116,16 @@ class ScalerClass:
 
 @dataclass(frozen=True)
 class Holding:
-    """A class whose objects hold a scaler, made where an argument has a value. `saves`: methods that save its state."""
+    """What makes objects that hold a scaler, where an argument has one of some values. `saves`: methods that save its
+    state, or functions, by their qualified names. `usual`: it is so where the argument is left out; `fixed`: another
+    argument, by which a scale is given that stays what it is."""
 
     framework: str
     argument: str
-    value: str
+    values: frozenset[str]
     saves: frozenset[str]
+    usual: bool = False
+    fixed: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ _OF_RATE = within(words.RATE, words.SCHEDULER)
 _RATE_ALONE = consisting(words.RATE, words.SCHEDULER, words.RATE_VERBS)
 _OF_GRADIENTS, _ASIDE = within(words.GRADIENTS), within(words.ASIDE)
 _HIDES, _PREPARES = within(words.HIDDEN), within(words.PREPARING)
+_HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
 
 is_tool = ending(words.TOOL)
 
@@ -30,6 +31,12 @@ def only_runs(name: str) -> bool:
 def only_prepares(name: str) -> bool:
     """Whether a function makes the inputs of a model ready."""
     return _PREPARES(name) and not _ACTS(name) and not _OF_GRADIENTS(name)
+
+
+def may_take_part(name: str) -> bool:
+    """Whether a method that a class leaves to others may take part in the step: no word of its own says that it only
+    looks, computes or gives a model or a criterion."""
+    return not (only_reads(name) or only_runs(name) or only_prepares(name) or _HELD(name))
 
 
 @lru_cache(maxsize=8192)

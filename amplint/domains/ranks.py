@@ -59,6 +59,11 @@ def wraps(name: str) -> bool:
     return name in _WRAPPERS
 
 
+def is_wrapped(value: Value) -> bool:
+    """Whether a value is a model that something is known to wrap."""
+    return isinstance(value, (Symbol, Instance)) and value.wrapper is not Wrapper.NONE
+
+
 def is_wrapped_by(value: Value, classes: tuple[Value, ...]) -> bool | None:
     """Whether a model is wrapped by one of some classes, None where that is not known or other classes are asked for.
 

@@ -6,6 +6,7 @@ handed it, a list of objects, attributes by name) makes the file one of which no
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from amplint.flow import program as ir
 from amplint.lower.names import binds, calls, children, last, walk
 from amplint.lower.project import function_of
 from amplint.lower.scaler_conditions import condition
+from amplint.lower.scalers_elsewhere import Inherited, calling, inherited, steppers
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
 
@@ -34,19 +36,58 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     """At most one fact of a save and one of a load, where torch's scaler is in use and its state is known to be left
     out."""
     nodes = [node for statement in body for node in walk(statement)]
-    scalers = _scalers(nodes)
-    if not scalers or not _stepped(nodes, scalers) or _kept_elsewhere(nodes, scalers) or _renewed(body, scalers):
+    above = inherited(path, nodes) if any(map(_is_of_scaler, nodes)) else []
+    whole = (*body, *(node for one in above for node in one.body))
+    every = [*nodes, *(node for one in above for node in one.nodes)]
+    scalers = _scalers(every)
+    if not scalers or not _all_seen(path, every, scalers) or _renewed(whole, scalers):
         return
-    mentioned = {node.name for node in nodes if isinstance(node, ir.Attr) and last(node.owner) in scalers}
+    mentioned = {node.name for node in every if isinstance(node, ir.Attr) and last(node.owner) in scalers}
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
-    if not saves and not any(isinstance(node, ir.Const) and speaks_of_scaler(node.value) for node in nodes):
-        for place in sorted(optimizers_saved(body)) or sorted(_saves_elsewhere(path, nodes)):
-            yield Fact(SAVED, Site(path, *place), {**_LEFT_OUT, "when": _condition(body, nodes, place)})
+    if not saves and not any(isinstance(node, ir.Const) and speaks_of_scaler(node.value) for node in every):
+        own = sorted(optimizers_saved(body)) or sorted(_saves_elsewhere(path, nodes))
+        for place, where in [(place, "") for place in own] or _saved_above(nodes, above, scalers):
+            yield Fact(SAVED, Site(path, *place), {**_LEFT_OUT, "when": where or _condition(whole, every, place)})
             break
     if saves and not loads:
         for call in optimizers_loaded(nodes):
             yield Fact(LOADED, Site(path, *call.at), {**_LEFT_OUT})
             break
+
+
+def _is_of_scaler(node: object) -> bool:
+    """Whether a scaler is made, or something that is called one is stepped."""
+    if not isinstance(node, ir.Call):
+        return False
+    stepped = isinstance(node.func, ir.Attr) and node.func.name == "step" and _SCALER_WORD(last(node.func.owner))
+    return stepped or last(node.func) in _CLASSES
+
+
+def _all_seen(path: str, nodes: list[object], scalers: set[str]) -> bool:
+    """Whether some scalers are stepped, here or by functions that are handed them, and nothing may save them out of
+    sight."""
+    if _kept_elsewhere(nodes, scalers):
+        return False
+    if _stepped(nodes, scalers):
+        return True
+    functions = [(list(walk(function)), name) for function, name in steppers(path, nodes, scalers)]
+    return bool(functions) and not any(_keeps_state(inside, name) for inside, name in functions)
+
+
+def _keeps_state(nodes: list[object], name: str) -> bool:
+    """Whether a function may keep the state of a scaler that it is handed by a name."""
+    asked = (node for node in nodes if isinstance(node, ir.Attr) and last(node.owner) == name)
+    return any(node.name == "state_dict" for node in asked) or _kept_elsewhere(nodes, {name})
+
+
+def _saved_above(nodes: list[object], above: list[Inherited], scalers: set[str]) -> Iterator[tuple[ir.Span, str]]:
+    """Where a method of a class of another file is called that saves an optimizer's state, and what a message says of
+    it; not where that file steps the scalers itself, and is told."""
+    if any(_stepped(one.nodes, scalers) for one in above):
+        return
+    for one in above:
+        for call in calling(nodes, one.body, lambda body: any(optimizers_saved(body))):
+            yield call.at, f" (in `{os.path.basename(one.file)}`)"
 
 
 def _scalers(nodes: list[object]) -> set[str]:

@@ -191,10 +191,17 @@ def _yields(node: cst.CSTNode) -> bool:
 
 
 def _class(self: Statements, node: cst.ClassDef) -> Iterator[ir.Stmt]:
-    bases = tuple(self.value(base.value) for base in node.bases)
+    bases = tuple(self.value(_plain(base.value)) for base in node.bases)
     decorators = tuple(self.value(decorator.decorator) for decorator in node.decorators)
     fields, body = tuple(_fields(node.body)), self.suite(node.body)
     yield ir.Class(self.span(node.name), node.name.value, bases, body, decorators, fields, frozenset(_kept(body)))
+
+
+def _plain(base: cst.BaseExpression) -> cst.BaseExpression:
+    """The class that is derived from: of `Base[T]`, which says of what it is one, `Base`."""
+    while isinstance(base, cst.Subscript):
+        base = base.value
+    return base
 
 
 def _kept(body: tuple[ir.Stmt, ...]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from amplint.domains.ignored import OF_LABELS
 from amplint.flow import program as ir
 from amplint.machine import libraries, neighbours, places
 from amplint.protocol.events import Kind
+from amplint.protocol.values import with_changes
 from amplint.state import mappings, records
 from amplint.state.class_members import MISSING, in_bases, in_class
 from amplint.state.records import as_dict
@@ -279,7 +280,9 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
         scope = Scope({first: owner}, function.scope, function=function, instance=owner)
         with neighbours.within(run, function.scope):
             found = run.evaluate(scope, value)
-        if isinstance(found, (Optimizer, Scaler, Scheduler, Instance)):
+        if isinstance(found, Symbol) and ranks.is_wrapped(found):
+            found = with_changes(found, text=f"{owner.text}.{name}")
+        if isinstance(found, (Optimizer, Scaler, Scheduler, Instance)) or ranks.is_wrapped(found):
             owner.attributes[name] = found
             break
     owner.pending.discard(name)

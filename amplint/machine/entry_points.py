@@ -54,8 +54,11 @@ class Entry:
 
 
 def entries(program: ir.Program) -> Iterator[Entry]:
-    """The module, then its functions and methods that act, those first that no other one calls."""
+    """The module, then its functions and methods that act, those first that no other one calls: what another file calls
+    of a class here is run from there."""
     yield Entry()
+    for method, heir, own in islice(derived_classes.inherited(program), derived_classes.MAX_HEIRS):
+        yield Entry(method, heir.name, method.loops, own=own)
     found = list(_functions(program.body, None))
     callers_first = sorted(
         found, key=lambda pair: (_is_called(pair[0], pair[1], program) or pair[0].name[:2] == "__", pair[0].at)
@@ -69,8 +72,6 @@ def entries(program: ir.Program) -> Iterator[Entry]:
             others = derived_classes.heirs(program, klass)[1 : derived_classes.MAX_HEIRS] if alone else []
             for one in others:
                 yield replace(first, heir=one.name, own=derived_classes.filled_in(program, klass, one))
-    for method, heir, own in islice(derived_classes.inherited(program), derived_classes.MAX_HEIRS):
-        yield Entry(method, heir.name, method.loops, own=own)
 
 
 def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:

@@ -164,32 +164,40 @@ def _logic(run: Run, scope: Scope, node: ir.Logic) -> Value:
         if isinstance(value, (Symbol, Condition)) and known_numbers.window_of(run, value) is None:
             unknown.append(value)
         elif truths.truth(run, value) is (node.op == "or"):
-            return _keep(gated, value) if not unknown else _mixed(run, node.op, gated, [*unknown, value])
-    return _keep(gated, value) if not unknown else _mixed(run, node.op, gated, unknown)
+            return _keep(gated, value) if not unknown else _mixed(run, node, gated, [*unknown, value])
+    return _keep(gated, value) if not unknown else _mixed(run, node, gated, unknown)
 
 
-def _mixed(run: Run, op: str, gated: Gated | None, unknown: list[Value]) -> Value:
+def _mixed(run: Run, node: ir.Logic, gated: Gated | None, unknown: list[Value]) -> Value:
     """A condition; one that a window has a part in is decided at once, so that it stays a gate."""
+    op = node.op
     if gated is None:
         return unknown[0] if len(unknown) == 1 else Condition(op, tuple(unknown))
     opaque = [part for part in unknown if isinstance(part, Symbol) and part.origin is Origin.OPAQUE]
     for part in opaque if op == "or" else ():
         run.decide(text_of(part), part.origin, default=False)  # what is asked besides the window is an exception
         run.model.learn_no_tail()  # the last batch, for all that is known
-    if op == "or":
-        unknown = [run.last_batch if _is_last(run, part) else part for part in unknown]
+    if op == "or" or any(map(_is_amid, node.parts)):
+        last = run.last_batch is (op == "or")
+        unknown = [last if _is_last(run, part, reached=op == "or") else part for part in unknown]
     known = [gated] if not any(part is gated for part in unknown) else []
     value = truths.truth(run, Condition(op, (*known, *unknown)))
     asks = op == "and" and any(map(questions.asks_the_moment, unknown))
     return with_changes(gated, value=value, assumed=gated.assumed or bool(opaque) or asks)
 
 
-def _is_last(run: Run, value: Value) -> bool:
-    """Whether a counter has come up to a bound that is set elsewhere: beside a gate, that of the last batch."""
+def _is_amid(part: ir.Expr) -> bool:
+    """Whether a part of a test says that a window is not over: `i % n`, or `i % n != 0`."""
+    return getattr(part.left if isinstance(part, ir.Compare) and part.op == "!=" else part, "op", "") == "%"
+
+
+def _is_last(run: Run, value: Value, reached: bool) -> bool:
+    """Whether it is asked if a counter has come up to a bound that is set elsewhere, or has not yet: beside a gate, the
+    bound is that of the last batch."""
     if not isinstance(value, Condition) or value.op not in _REACHED or not run.in_batches:
         return False
     written = list(zip(value.parts, value.texts, strict=True))
-    (counter, text), (bound, _) = written if value.op in (">", ">=") else written[::-1]
+    (counter, text), (bound, _) = written if (value.op in (">", ">=")) is reached else written[::-1]
     settled = isinstance(bound, Symbol) and bound.origin is Origin.RUN
     return settled and isinstance(known_numbers.number(run, counter), int) and text != text_of(counter)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from amplint.domains import parameter_owners, ranks, schedule_meanings, scheduler_units
 from amplint.flow import program as ir
-from amplint.machine import gradient_values, step_methods
+from amplint.machine import gradient_values, places, step_methods
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
@@ -257,9 +257,11 @@ def _doubted(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Va
 
 
 def _entry(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`entry(config, key)`: what a dict that is known holds; None where it is not known, or left to the framework."""
-    found = args[0].get(args[1]) if isinstance(args[0], dict) else None
-    return None if found == "auto" else found
+    """`entry(config, key)`: what a dict that is known holds, or what was put into one that is not; None where it is not
+    known, or left to the framework."""
+    found = args[0].get(args[1]) if isinstance(args[0], dict) else places.held(run, args[0], args[1])
+    lost = not isinstance(args[0], dict) and isinstance(found, Symbol) and found.origin is not Origin.RUN
+    return None if lost or found == "auto" else found
 
 
 def _whole(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

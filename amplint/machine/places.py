@@ -57,7 +57,7 @@ def put(run: Run, owner: Value, key: Value, value: Value) -> None:
     _forget(run, f"{text}{name}")
     changes = isinstance(value, Symbol) and run.in_batches and value.origin is not Origin.RUN
     changes = changes and not (isinstance(value, Symbol) and (value.forward or value.reach))
-    if _is_kept(owner, value) or name[1:] in run.program.counted or _begins_at_a_window(run, name, value):
+    if _is_kept(owner, value) or name[1:] in run.program.counted or _is_a_window(run, value):
         kept[name] = value
     elif name in kept or changes:
         kept[name] = value if _stays(run, value) else unknown(f"{text}{name}")
@@ -88,7 +88,7 @@ def disturb(run: Run, owner: Value) -> None:
     for known in [known for known in run.places if text is not None and _is_in(known, text)]:
         kept = run.places[known]
         for name, value in kept.items():
-            if isinstance(value, NUMBER) or _begins_at_a_window(run, name, value):
+            if isinstance(value, NUMBER) or (_is_a_window(run, value) and not counting.names_window(name)):
                 kept[name] = unknown(f"{known}{name}")
 
 
@@ -170,10 +170,10 @@ def _stays(run: Run, value: Value) -> bool:
     return origin_of((value,)) is Origin.RUN
 
 
-def _begins_at_a_window(run: Run, name: str, value: Value) -> bool:
-    """Whether what is not called the length of a window is given one, as what counts down from it is."""
+def _is_a_window(run: Run, value: Value) -> bool:
+    """Whether a place is given the length of a window: a setting that is called so, or what counts down from it."""
     known = type(value) is Symbol and not value.offset and value.origin is Origin.RUN
-    return known and known_numbers.window_of(run, value) is not None and not counting.names_window(name)
+    return known and known_numbers.window_of(run, value) is not None
 
 
 def _name(key: Value) -> str | None:

@@ -39,6 +39,7 @@ from amplint.state.run import Cut, NothingLeft, Run
 from amplint.state.scopes import Scope
 from amplint.state.signals import Returned, Signal
 from amplint.state.values import (
+    NUMBER,
     Class,
     Condition,
     Function,
@@ -149,6 +150,8 @@ def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
         owner[index] = mappings.put(owner, value)
     elif held is not None:
         mappings.lose(held)
+        if isinstance(index, Symbol) and not isinstance(value, NUMBER):
+            held[index] = mappings.put(held, value)  # one stands for all of them, and is found under no key
     elif isinstance(owner, list):
         mappings.lose(owner)
     elif isinstance(owner, Stream) and not owner.batches and isinstance(target.owner, (ir.Name, ir.Attr)):

@@ -15,6 +15,7 @@ from amplint.source.asked import stamp
 from amplint.source.lines import LINE
 from amplint.source.makers import (
     WRAPPERS,
+    bases_of,
     called,
     configures,
     gives_loss,
@@ -240,7 +241,7 @@ def is_quiet(found: Outline, name: str) -> bool:
 def _only_named(unit: ast.ClassDef) -> bool:
     """Whether a class is another one under a name of its own."""
     own = (node for node in unit.body if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.Pass, ast.Expr)))
-    return len(unit.bases) == 1 and not ast.unparse(unit.bases[0]).endswith(_TORCH_S) and not any(own)
+    return len(unit.bases) == 1 and not ast.unparse(bases_of(unit)[0]).endswith(_TORCH_S) and not any(own)
 
 
 def _holds_loss(unit: ast.ClassDef) -> bool:
@@ -253,7 +254,7 @@ def _holds_loss(unit: ast.ClassDef) -> bool:
 
 
 def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
-    bases = [ast.unparse(node) for node in unit.bases]
+    bases = [ast.unparse(node) for node in bases_of(unit)]
     if _is_schedule(found, unit):
         return True
     if any(text.endswith(_TORCH_S) for text in bases):
@@ -276,7 +277,7 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
 def _is_schedule(found: Outline, unit: ast.ClassDef) -> bool:
     """Whether a class derives from one of torch's schedulers, through others of its file too."""
     every = (unit, *(above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ())))
-    bases = (base for one in every if isinstance(one, ast.ClassDef) for base in one.bases)
+    bases = (base for one in every if isinstance(one, ast.ClassDef) for base in bases_of(one))
     return any(_of_torch(found, ast.unparse(base)) for base in bases)
 
 
@@ -332,7 +333,7 @@ def _bases_of(found: Outline, names: Iterable[str]) -> Iterator[str]:
     waiting, seen = list(names), set[str]()
     while waiting:
         for unit in found.names.get(waiting.pop(), ()):
-            for base in getattr(unit, "bases", ()):
+            for base in bases_of(unit):
                 if isinstance(base, ast.Name) and base.id not in seen:
                     seen.add(base.id)
                     waiting.append(base.id)

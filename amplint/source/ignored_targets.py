@@ -34,6 +34,7 @@ _COLLATORS = tuple(f"DataCollatorFor{one}" for one in ("Seq2Seq", "TokenClassifi
 
 _FILLS = {"masked_fill": 1, "masked_fill_": 1, "full": 1, "full_like": 1, "new_full": 1}
 _FILLS |= {"pad_sequence": 2, "pad": 3, "fill_": 0, "fill": 0, "index_fill": 2, "index_fill_": 2}
+_ONES = frozenset({"new_ones", "ones", "ones_like"})
 _NAMED = ("padding_value", "fill_value", "value", "constant_values")
 
 Constants = dict[str, set[int]]
@@ -159,6 +160,8 @@ def _filled(statement: ast.stmt) -> Iterator[str]:
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 if isinstance(one, ast.List) and len(one.elts) == 1 and _varies(other):
                     yield _value(one.elts[0])
+                elif isinstance(one, ast.Call) and _called(one) in _ONES:
+                    yield _value(other)
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp)) and isinstance(node.elt, ast.IfExp):
             yield from map(_value, (node.elt.body, node.elt.orelse))
 

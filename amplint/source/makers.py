@@ -105,6 +105,15 @@ def _makes_its_own(method: Unit) -> bool:
     return not {first, "super"}.isdisjoint(called(method))
 
 
+def bases_of(unit: ast.stmt) -> list[ast.expr]:
+    """What a class derives from; of `Base[T]`, which says of what it is one, `Base`."""
+    return [_plain(base) for base in getattr(unit, "bases", ())]
+
+
+def _plain(base: ast.expr) -> ast.expr:
+    return _plain(base.value) if isinstance(base, ast.Subscript) else base
+
+
 def last_name(node: ast.expr) -> str:
     """The last part of a name; empty for what has none."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -11,9 +11,18 @@ import re
 from collections.abc import Collection, Iterator
 
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
+from amplint.dialects.unseen import may_take_part
 from amplint.source.glance import HELD, REPLICATED, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.lines import LINE
-from amplint.source.makers import last_name, makers, makes_a_model, makes_objects, speaks_of_strategy, wrapping
+from amplint.source.makers import (
+    bases_of,
+    last_name,
+    makers,
+    makes_a_model,
+    makes_objects,
+    speaks_of_strategy,
+    wrapping,
+)
 from amplint.source.rates import rates_of
 from amplint.source.reading import Unreadable
 from amplint.source.trees import depth, every_node, inside, tree_of
@@ -92,7 +101,7 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     """
     if isinstance(node, ast.ClassDef):
         own = any(getattr(child, "name", "") in OVERRIDES for child in node.body)
-        return bool(node.bases) and (own or any(last_name(base) in LOSS_BASES for base in node.bases))
+        return bool(node.bases) and (own or any(last_name(base) in LOSS_BASES for base in bases_of(node)))
     if isinstance(node, ast.Subscript):
         return last_name(node.value) in TABLES and isinstance(node.ctx, ast.Store)
     if not isinstance(node, ast.Call):
@@ -152,9 +161,9 @@ def blanks(
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
     makes and wraps no model and makes no object that a step is asked of, calls none of the `seeds` and no function of
-    the file that leads to one that does or to a backward or a step, says nothing of how a model is sharded, computes no
-    schedule and no number of steps, hands out no batches, and puts nothing into its object by a name that is
-    not written.
+    the file that leads to one that does, to a model, a backward or a step, or to what is left to others, says nothing
+    of how a model is sharded, computes no schedule and no number of steps, counts and fills nothing that a test or a
+    loop asks for, hands out no batches, and puts nothing into its object by a name that is not written.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
@@ -170,10 +179,14 @@ def blanks(
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
         silent = silent and id(node) not in kept and not (makes is not None and makes.search(text))
         silent = silent and not (speaks_of_strategy(text) or _SETS.search(text) or _COUNTS.search(text))
+        silent = silent and told.isdisjoint(_GROWS.findall(text))
         silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
-        if alone and silent and not (makes_a_model(node) or makes_objects(node)):
+        gives = makes_a_model(node)
+        if alone and silent and not (gives or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, indent))
-        elif id(node) in made or _ACTS.search(text):
+        elif gives or id(node) in made or _ACTS.search(text):
+            acting.add(node.name)
+        if _is_left_open(node):
             acting.add(node.name)
     acting |= _left_to_heirs(tree, "".join(lines))
     called = {name: _calls(lines, places) for name, places in idle.items()} if acting else {}
@@ -198,7 +211,16 @@ def _is_empty(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return all(isinstance(one, (ast.Pass, ast.Raise, ast.Constant)) for one in said)
 
 
+def _is_left_open(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method is left to those who derive from its class, and may take part in the step there."""
+    only = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    abstract = any(last_name(one) == "abstractmethod" for one in node.decorator_list)
+    return (abstract or (len(only) == 1 and isinstance(only[0], ast.Raise))) and may_take_part(node.name)
+
+
 _SETS = re.compile(r"\bsetattr\(\s*self\b|\bself\.__dict__\.update\(|\bvars\(self\)\.update\(")
+_GROWS = re.compile(r"\bself\.(\w+)(?: *[-+]=|\[[^\]\n]*\] *=(?!=)|\.(?:add|append|extend|insert|setdefault|update)\()")
+"""An attribute that counts something, by which a test may say where a window ends, or that is filled."""
 _COUNTS = re.compile(r"\breturn\b[^\n]*\blen\([\w.]+\)[^\n]*[*/][^\n]*epochs\b|\breturn\b[^\n]*epochs\b *\* *len\(")
 """What returns the batches of all epochs."""
 _MAX_ROWS = 40

@@ -36,7 +36,8 @@ def marked(*files: Path) -> list[tuple[str, int, str]]:
         (str(file), row, rule)
         for file in files
         for row, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        for rule in re.findall(r"# expect: ([\w-]+)", line)
+        for rules in re.findall(r"# expect: ([\w-]+(?:, *[\w-]+)*)", line)
+        for rule in re.split(", *", rules)
     )
 
 

@@ -61,7 +61,8 @@ Save `scaler.state_dict()` beside `optimizer.state_dict()`, and hand it to `scal
 optimizer's state is loaded. Save after `scaler.update()`.
 
 `Accelerator(mixed_precision="fp16")` holds a scaler too, in `accelerator.scaler`: a checkpoint that is written by hand,
-and resumed from, lacks it unless that is in it. `accelerator.save_state` saves it.
+and resumed from, lacks it unless that is in it. `accelerator.save_state` saves it. With Apex the scalers are in
+`amp.state_dict()`.
 
 ## Fix
 
