@@ -22,6 +22,8 @@ NUMBERS = "numbers"
 """The detail that holds the numbers by which a schedule is taken to be meant for epochs."""
 OF_A_RANK = "a share of the ranks"
 """The tag of what a rank is handed alone: a `DistributedSampler`, and the batches of a loader that has one."""
+UNSHARED = "before its ranks share "
+"""The tag of what was counted in a loader as it was made begins with this; in a schedule's detail, what it was."""
 LENGTH = "length of"
 """The detail that holds of what a horizon is the length."""
 BOUNDED = "bounded"
@@ -39,6 +41,17 @@ def tag_of(text: str) -> str:
 def length_of(tag: str) -> str:
     """In what was counted what has this tag, empty if the tag says something else."""
     return tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else ""
+
+
+def unshared(value: Value) -> frozenset[str]:
+    """The tag of the length of a loader of which no rank has been handed a share yet; none if one has."""
+    alone = isinstance(value, Symbol) and OF_A_RANK not in value.tags and ("loaded" in value.tags or _LOADER(value.name))
+    return frozenset({f"{UNSHARED}{value.text}"}) if alone else frozenset()
+
+
+def gone_through(run: Run, loader: Symbol) -> None:
+    """Notes that a loop goes through a loader which the ranks share, or through one that each has for itself."""
+    (run.horizons.shared if OF_A_RANK in loader.tags else run.horizons.unshared).add(loader.text)
 
 
 def shared_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
