@@ -45,8 +45,14 @@ def length_of(tag: str) -> str:
 
 def unshared(value: Value) -> frozenset[str]:
     """The tag of the length of a loader of which no rank has been handed a share yet; none if one has."""
-    alone = isinstance(value, Symbol) and OF_A_RANK not in value.tags and ("loaded" in value.tags or _LOADER(value.name))
-    return frozenset({f"{UNSHARED}{value.text}"}) if alone else frozenset()
+    if not isinstance(value, Symbol) or OF_A_RANK in value.tags or not is_loader(value):
+        return frozenset()
+    return frozenset({f"{UNSHARED}{value.text}"})
+
+
+def is_loader(value: Symbol) -> bool:
+    """Whether something hands out batches, by what made it or by its name."""
+    return "loaded" in value.tags or _LOADER(value.name)
 
 
 def gone_through(run: Run, loader: Symbol) -> None:
@@ -58,7 +64,7 @@ def shared_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> 
     """`shared_out(loader)`: a loader of which each rank is handed a share, as far as it is known to be one; anything
     else as it is."""
     value = args[0]
-    if not isinstance(value, Symbol) or not ("loaded" in value.tags or _LOADER(value.name)):
+    if not isinstance(value, Symbol) or not is_loader(value):
         return value
     return with_changes(value, tags=value.tags | {OF_A_RANK})
 
