@@ -283,8 +283,8 @@ def _of_units(moment: Moment) -> dict[str, str]:
     if amiss(moment):
         way = _way(moment) or ""
         in_epochs = way == PER_PROCESS and moment.cadence.unit == EPOCHS
-        steps = {"steps": _SINGULAR[steps]} if way == SHARED_LATER else {}
-        return {"argument": argument, **(_IN_EPOCHS if in_epochs else _AMISS[way]), **steps}
+        moved = {"steps": _SINGULAR[steps]} if way == SHARED_LATER else {}
+        return {"argument": argument, **(_IN_EPOCHS if in_epochs else _AMISS[way]), **moved}
     if made is not None and ALONE in made.detail:
         return {"argument": argument, "begins": made.detail.get("begins", ""), **_ALONE}
     slow = UNITS.index(steps) > UNITS.index(counts)

@@ -7,7 +7,8 @@ a cross-validation, say) the one that steps next is fed; one that is not made ye
 and dividing that name no optimizer go with the backward before them; a clip with those of its optimizers that have not
 stepped yet, if there are any, for it may be theirs. A clip that happens again before the next backward
 goes with one after the other, nobody knows with which; one of a model that the last backward has not gone through, and
-the next one does, with that next one. A clip of other parameters than those that it feeds misses them; where nobody has seen what the optimizers that it feeds hold, they may be theirs too. Of several losses before several
+the next one does, with that next one. A clip of other parameters than those that it feeds misses them; where nobody has
+seen what the optimizers that it feeds hold, they may be theirs too. Of several losses before several
 optimizers, those that are scaled are for the optimizers that the scaler steps, the others for those that step alone.
 Where steps are seen and no backward, nobody knows what it is that is clipped. An optimizer that steps in a way that is
 not followed is fed like any other.

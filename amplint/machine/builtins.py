@@ -103,14 +103,14 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         return places.unknown(f"len({text})")
     kept = value.tags & {OF_A_RANK} | schedule_meanings.unshared(value) if isinstance(value, Symbol) else frozenset()
     if isinstance(value, Symbol) and "loaded" in value.tags:
-        return Count(run.model.batches, {"batches", "loaded"} | kept)
+        return Count(run.model.batches, kept | {"batches", "loaded"})
     samples = "dataset" in text or text in run.loaded
     if samples or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
         tags = run.loaded.get(text, frozenset()) | {"samples"} if samples else frozenset()
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
-    return Count(run.model.batches, {"batches", schedule_meanings.tag_of(text)} | kept)
+    return Count(run.model.batches, kept | {"batches", schedule_meanings.tag_of(text)})
 
 
 def _is_data(value: Value) -> bool:
