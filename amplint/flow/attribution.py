@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amplint.flow.crossing import crossed
-from amplint.protocol.events import BESIDE_OTHERS, OVERTAKEN, STEPS, Event, Kind, Site
+from amplint.protocol.events import BESIDE_OTHERS, OVERTAKEN, STEPS, TOO_EARLY, Event, Kind, Site
 
 Place = tuple[Site, ...]
 Reach = frozenset[tuple[str, str]]
@@ -98,8 +98,10 @@ def _among_several(events: Sequence[Event]) -> list[Event]:
         if missed or passed or (len(current) > 1 and index in again):
             continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
-            due = _due(events, index, through)
-            fed = current if due is None else _alive(feeds.get(due, ()), index, places[due], steps)
+            due, fed = _due(events, index, through), current
+            if due is not None:
+                fed = _alive(feeds.get(due, ()), index, places[due], steps)
+                event = replace(event, detail={**event.detail, TOO_EARLY: "yes"})
             result += [replace(event, optimizer=name) for name in _meant(event, fed, known, stepped)]
         else:
             result.append(event)

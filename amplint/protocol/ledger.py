@@ -60,8 +60,7 @@ class Ledger:
     `crossed`: `grads` were made under a loss scale that `update()` may since have changed.
     `divided`: since the last backward the scaler has unscaled them.
     `missed`: since the last backward a clip went to another optimizer's parameters, which had no gradients of it.
-    `fresh`: no backward and no step was seen yet. `early`: since they were last erased or used a clip has met none, of
-    this or any other optimizer that it may be for, and no clip has met any.
+    `fresh`: no backward and no step was seen yet.
     `led_by_clip`: the first thing that ever happened to these gradients was a clip, before any backward.
     `unscaled_by`: what the gradients were divided by after their last loss had been multiplied by the same.
     `scaler`, `maker`: the scaler that the last step went through, and where it was made. `scaler_steps`: the steps in
@@ -78,7 +77,6 @@ class Ledger:
     missed: bool = False
     divided: bool = False
     fresh: bool = True
-    early: bool = False
     factors: frozenset[str] = frozenset()
     unscaled_by: str | None = None
     algorithm: str | None = None
@@ -166,7 +164,6 @@ TABLES: Mapping[str, Table] = MappingProxyType(
         "clipped": {Feed.CLIP: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
         "divided": {Feed.UNSCALE: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
         "missed": {Feed.MISSED_CLIP: _FLAG_ON, **dict.fromkeys(_RENEWING, _FLAG_OFF)},
-        "early": dict.fromkeys((Feed.CLIP, Feed.STEP, Feed.SCALER_STEP, Feed.ZERO_GRAD, Feed.OPAQUE), _FLAG_OFF),
         "used": {
             Feed.STEP: _FLAG_ON,
             Feed.SCALER_STEP: _FLAG_ON,
@@ -191,7 +188,7 @@ def feed_of(event: Event) -> Feed | None:
     return _FEEDS.get(event.kind)
 
 
-FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "missed", "divided", "fresh", "early")
+FINITE = ("grads", "stage", "clipped", "used", "crossed", "led_by_clip", "missed", "divided", "fresh")
 """The parts of the ledger that have a few values only."""
 
 finite_parts = attrgetter(*FINITE)

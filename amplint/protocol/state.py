@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from amplint.protocol.cadence import Cadence, advance_cadence
 from amplint.protocol.checks import NO_RECORDS, OF_CHECKS, Records, advance_records
 from amplint.protocol.events import STEPS, Event, Kind, Site
-from amplint.protocol.ledger import UNKNOWN, Grads, Ledger, Stage, advance
+from amplint.protocol.ledger import UNKNOWN, Ledger, Stage, advance
 from amplint.protocol.total import NO_TOTAL, Total, advance_total
 from amplint.protocol.values import with_changes
 
@@ -83,14 +83,11 @@ class State:
             self.totals[total] = advance_total(known, event)
             self._remember(total, event)
         records = self._record(event) if kind in OF_CHECKS else NO_RECORDS
-        concerned = self._optimizers(event)
-        early = kind is Kind.CLIP and all(self.ledgers[one].grads is Grads.NONE for one in concerned)
-        for optimizer in concerned:
+        for optimizer in self._optimizers(event):
             ledger, last = self.ledgers[optimizer], self.last[optimizer]
             yield with_changes(_NO_MOMENT, event=event, ledger=ledger, last=last, name=optimizer, records=records)
             self._reuse(optimizer, event)
-            after = advance(self.ledgers[optimizer], event)
-            self.ledgers[optimizer] = with_changes(after, early=True) if early else after
+            self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
             self._remember(optimizer, event)
         unasked = kind in self.unasked
         for scheduler in self._schedulers(event):

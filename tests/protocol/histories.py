@@ -80,7 +80,6 @@ ledgers = st.builds(
     led_by_clip=st.booleans(),
     missed=st.booleans(),
     fresh=st.booleans(),
-    early=st.booleans(),
     factors=_factors,
     algorithm=st.none() | st.just("Adam"),
     window=windows,

@@ -10,7 +10,7 @@ from amplint.protocol.ledger import TABLES, Feed, Grads, Ledger, Stage, advance,
 from tests.protocol.histories import after, events, histories, ledgers, of
 
 PARTS = {"grads": set(Grads), "stage": set(Stage), "clipped": {True, False}, "used": {True, False}}
-PARTS |= {"missed": {True, False}, "divided": {True, False}, "fresh": {True, False}, "early": {True, False}}
+PARTS |= {"missed": {True, False}, "divided": {True, False}, "fresh": {True, False}}
 IDLE = {Kind.CREATE, Kind.SCALE, Kind.DISCARD, Kind.SCHEDULER_STEP, Kind.END, Kind.SCALER_CREATED}
 many = settings(max_examples=100, deadline=None, database=None)
 some = settings(max_examples=50, deadline=None, database=None)
