@@ -20,6 +20,7 @@ from amplint.protocol.cadence import (
     PAST,
     PER_PROCESS,
     SHARED_AGAIN,
+    SHARED_LATER,
     UNITS,
     UPDATES,
     WARM_UP,
@@ -112,7 +113,7 @@ def _way(moment: Moment) -> str | None:
     made, pace = moment.last.get(Kind.CREATE), moment.cadence.pace or frozenset()
     way = made.detail.get(AMISS) if made is not None else None
     due = _DUE.get(way) if way is not None else None
-    due = moment.cadence.unit or UPDATES if way == PER_PROCESS else due
+    due = moment.cadence.unit or UPDATES if way in (PER_PROCESS, SHARED_LATER) else due
     return way if due is None or due in pace else None
 
 
@@ -209,6 +210,12 @@ _AMISS = {
         "result": "with several ranks, the run ends before the schedule does",
         "unit": "micro-batches of one rank, as the length of the loader does",
     },
+    SHARED_LATER: {
+        "counts": "the batches of a loader of which each process is handed a share later",
+        "steps": "micro-batch",
+        "result": "with several processes, the run ends before the schedule does",
+        "unit": "the batches of one process, as the length of the loader that is prepared does",
+    },
     WHOLE_ONLY: {
         "counts": "whole batches only",
         "steps": "micro-batch, smaller ones too",
@@ -276,7 +283,8 @@ def _of_units(moment: Moment) -> dict[str, str]:
     if amiss(moment):
         way = _way(moment) or ""
         in_epochs = way == PER_PROCESS and moment.cadence.unit == EPOCHS
-        return {"argument": argument, **(_IN_EPOCHS if in_epochs else _AMISS[way])}
+        moved = {"steps": _SINGULAR[steps]} if way == SHARED_LATER else {}
+        return {"argument": argument, **(_IN_EPOCHS if in_epochs else _AMISS[way]), **moved}
     if made is not None and ALONE in made.detail:
         return {"argument": argument, "begins": made.detail.get("begins", ""), **_ALONE}
     slow = UNITS.index(steps) > UNITS.index(counts)

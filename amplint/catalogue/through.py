@@ -12,7 +12,7 @@ from math import isclose
 from amplint.catalogue.amounts import divided_alone, divisor_words
 from amplint.catalogue.rule import Rule
 from amplint.protocol.checks import BY_HAND
-from amplint.protocol.events import ANY_LENGTH, AS_CALLED, OVERTAKEN, RUN_WHOLE, STEPS, Event, Kind
+from amplint.protocol.events import ANY_LENGTH, AS_CALLED, OVERTAKEN, RUN_WHOLE, STEPS, TOO_EARLY, Event, Kind
 from amplint.protocol.facts import CLIPPED_PAST, IN_A_LOOP, Fact
 from amplint.protocol.ledger import Grads
 from amplint.protocol.readings import WindowReading
@@ -330,6 +330,11 @@ _UNCLIPPED = {
 def overtaken(moment: Moment) -> bool:
     """Whether what is made after a clip is clipped by another one before it is stepped with."""
     return OVERTAKEN in moment.event.detail
+
+
+def too_early(moment: Moment) -> bool:
+    """Whether what is clipped takes part in the next backward, and took none in the last one."""
+    return TOO_EARLY in moment.event.detail
 
 
 def overtaken_words(moment: Moment) -> dict[str, str]:

@@ -22,6 +22,8 @@ NUMBERS = "numbers"
 """The detail that holds the numbers by which a schedule is taken to be meant for epochs."""
 OF_A_RANK = "a share of the ranks"
 """The tag of what a rank is handed alone: a `DistributedSampler`, and the batches of a loader that has one."""
+UNSHARED = "before its ranks share "
+"""The tag of what was counted in a loader as it was made begins with this; in a schedule's detail, what it was."""
 LENGTH = "length of"
 """The detail that holds of what a horizon is the length."""
 BOUNDED = "bounded"
@@ -41,11 +43,28 @@ def length_of(tag: str) -> str:
     return tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else ""
 
 
+def unshared(value: Value) -> frozenset[str]:
+    """The tag of the length of a loader of which no rank has been handed a share yet; none if one has."""
+    if not isinstance(value, Symbol) or OF_A_RANK in value.tags or not is_loader(value):
+        return frozenset()
+    return frozenset({f"{UNSHARED}{value.text}"})
+
+
+def is_loader(value: Symbol) -> bool:
+    """Whether something hands out batches, by what made it or by its name."""
+    return "loaded" in value.tags or _LOADER(value.name)
+
+
+def gone_through(run: Run, loader: Symbol) -> None:
+    """Notes that a loop goes through a loader which the ranks share, or through one that each has for itself."""
+    (run.horizons.shared if OF_A_RANK in loader.tags else run.horizons.unshared).add(loader.text)
+
+
 def shared_out(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`shared_out(loader)`: a loader of which each rank is handed a share, as far as it is known to be one; anything
     else as it is."""
     value = args[0]
-    if not isinstance(value, Symbol) or not ("loaded" in value.tags or _LOADER(value.name)):
+    if not isinstance(value, Symbol) or not is_loader(value):
         return value
     return with_changes(value, tags=value.tags | {OF_A_RANK})
 

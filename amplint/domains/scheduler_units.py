@@ -11,7 +11,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, WAITS, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
-from amplint.domains.schedule_meanings import LENGTH, NUMBERS, OF_A_RANK
+from amplint.domains.schedule_meanings import LENGTH, NUMBERS, OF_A_RANK, UNSHARED
 from amplint.domains.shown_counts import OF_BATCHES, UNTOLD, bound_text, of_one_process, part_of, runs_along_with, shown
 from amplint.flow import program as ir
 from amplint.protocol.cadence import (
@@ -27,6 +27,7 @@ from amplint.protocol.cadence import (
     REPEATED,
     SHARED,
     SHARED_AGAIN,
+    SHARED_LATER,
     UPDATES,
     WARM_UP,
     WHOLE_ONLY,
@@ -145,6 +146,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
     detail["argument"] = argument
     if OF_A_RANK in tags and not tags & {"parts", "multiplied", "samples", SHARED_AGAIN}:
         detail[SHARED] = "yes"
+    if loader := next((tag.removeprefix(UNSHARED) for tag in tags if tag.startswith(UNSHARED)), None):
+        detail[UNSHARED] = loader
     if "shrunk" in tags:
         detail["shrunk"] = next(iter(run.batch_sizes)) if len(run.batch_sizes) == 1 else "the batch size"
     if SHARED_AGAIN in tags or ("batches" in tags and OF_ALL_RANKS in tags):
@@ -211,6 +214,7 @@ def settle(run: Run) -> None:
     _of_parts(run)
     _of_decays(run)
     _of_prepared(run, told)
+    _of_unshared(run)
     schedule_meanings.unsettle(run)
     for warm, detail in run.horizons.warm:
         prepared = any(detail is one for one in run.prepared)
@@ -266,6 +270,14 @@ def _of_prepared(run: Run, told: list[dict[str, str]]) -> None:
             continue
         elif detail.get("unit") != EPOCHS:
             detail.pop("exact", None)  # how often a framework steps it depends on its settings, and on the ranks
+
+
+def _of_unshared(run: Run) -> None:
+    """Says it of schedules that the program steps itself, over a loader of which each rank has a share by then."""
+    for said in (event.detail for event in run.events if event.kind is Kind.CREATE):
+        loader = said.pop(UNSHARED, None)
+        if loader in run.horizons.shared - run.horizons.unshared and not any(said is one for one in run.prepared):
+            said[AMISS] = SHARED_LATER
 
 
 def _is_end_in_epochs(text: str, detail: dict[str, str]) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 from amplint.domains import schedule_meanings
-from amplint.domains.schedule_meanings import OF_A_RANK
+from amplint.domains.schedule_meanings import OF_A_RANK, UNSHARED
 from amplint.protocol.cadence import MICRO_BATCHES, OF_ALL_RANKS, SHARED_AGAIN, UPDATES, WHOLE_ONLY
-from amplint.state.counting import names_epochs, tags_of
+from amplint.state.counting import as_attribute, names_epochs, tags_of
 from amplint.state.run import Run
 from amplint.state.values import Symbol, Value, text_of
 
-_KEY = re.compile(r"\['([^\W\d]\w*)'\]").sub
 _PROCESSES = ("num_processes", "world_size", "worldsize")
 """How people call the number of processes. A prepared scheduler steps so many times at every update (accelerate 1.15,
 `scheduler.py`, `step`)."""
@@ -37,8 +35,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     found = frozenset().union(*counted) - {"window"}
     if not found and not any(windows):
         return found  # of what counts nothing, the result counts nothing
-    if found & EXACT and not _keeps(run, op, left, right, windows):
-        found -= EXACT
+    if any(map(_is_exact, found)) and not _keeps(run, op, left, right, windows):
+        found = frozenset(tag for tag in found if not _is_exact(tag))
     if op == "-" and tags_of(left) and "parts" not in tags_of(left):
         found -= {"parts"}  # a total less a part of it
     if op == "*" and OF_A_RANK in found and not _keeps(run, op, left, right, windows):
@@ -66,6 +64,11 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     return found if found - {"divided", "parts"} or any(windows) else frozenset()
 
 
+def _is_exact(tag: str) -> bool:
+    """Whether what a tag says is true of a number as it is, and of none that is a little more or less."""
+    return tag in EXACT or tag.startswith(UNSHARED)
+
+
 def _counts_epochs(tags: frozenset[str]) -> bool:
     """Whether a number is a quotient by an epoch's steps: so many epochs, and no steps any more."""
     return EPOCHS_BEFORE in tags or any(map(divided_by_an_epoch, tags))
@@ -74,11 +77,6 @@ def _counts_epochs(tags: frozenset[str]) -> bool:
 def _is_size(run: Run, value: Value) -> bool:
     """Whether a number is how many samples a loader puts into a batch."""
     return as_attribute(text_of(value)) in map(as_attribute, run.batch_sizes)
-
-
-def as_attribute(text: str) -> str:
-    """The text of a setting, read of an object or out of its dict: `vars(args)["size"]` is `args.size`."""
-    return _KEY(r".\1", text)
 
 
 def _is_share(op: str, left: Value, right: Value) -> bool:
@@ -92,7 +90,7 @@ def _keeps(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]
     """Whether a number of samples or batches is what it was but for the batch, the window and the epochs."""
     if op in ("/", "//"):
         return not tags_of(right) and (_is_size(run, right) or windows[1])
-    other = left if tags_of(right) & (EXACT | {OF_A_RANK}) else right
+    other = left if any(tag == OF_A_RANK or _is_exact(tag) for tag in tags_of(right)) else right
     epochs = "epochs" in tags_of(other) or (isinstance(other, Symbol) and names_epochs(other.text))
     return op == "*" and (epochs or type(other) is int)
 

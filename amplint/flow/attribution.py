@@ -6,8 +6,9 @@ counts for the optimizer that the same place feeds at the boundary. Of optimizer
 a cross-validation, say) the one that steps next is fed; one that is not made yet has no gradients. Unscaling, clipping
 and dividing that name no optimizer go with the backward before them; a clip with those of its optimizers that have not
 stepped yet, if there are any, for it may be theirs. A clip that happens again before the next backward
-goes with one after the other, nobody knows with which. A clip of other parameters than those that it feeds misses them;
-where nobody has seen what the optimizers that it feeds hold, they may be theirs too. Of several losses before several
+goes with one after the other, nobody knows with which; one of a model that the last backward has not gone through, and
+the next one does, with that next one. A clip of other parameters than those that it feeds misses them; where nobody has
+seen what the optimizers that it feeds hold, they may be theirs too. Of several losses before several
 optimizers, those that are scaled are for the optimizers that the scaler steps, the others for those that step alone.
 Where steps are seen and no backward, nobody knows what it is that is clipped. An optimizer that steps in a way that is
 not followed is fed like any other.
@@ -20,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amplint.flow.crossing import crossed
-from amplint.protocol.events import BESIDE_OTHERS, OVERTAKEN, STEPS, Event, Kind, Site
+from amplint.protocol.events import BESIDE_OTHERS, OVERTAKEN, STEPS, TOO_EARLY, Event, Kind, Site
 
 Place = tuple[Site, ...]
 Reach = frozenset[tuple[str, str]]
@@ -97,10 +98,32 @@ def _among_several(events: Sequence[Event]) -> list[Event]:
         if missed or passed or (len(current) > 1 and index in again):
             continue
         if event.optimizer is None and (event.kind is Kind.BACKWARD or event.kind in _FOLLOW):
-            result += [replace(event, optimizer=name) for name in _meant(event, current, known, stepped)]
+            due, fed = _due(events, index, through), current
+            if due is not None:
+                fed = _alive(feeds.get(due, ()), index, places[due], steps)
+                event = replace(event, detail={**event.detail, TOO_EARLY: "yes"})
+            result += [replace(event, optimizer=name) for name in _meant(event, fed, known, stepped)]
         else:
             result.append(event)
     return result
+
+
+def _due(events: Sequence[Event], index: int, through: Reach) -> Place | None:
+    """The place of the next backward, where that goes through the models that are clipped, and the last one through
+    others alone: a clip that comes too early."""
+    clipped = {model for model, _ in events[index].reach} if events[index].kind is Kind.CLIP else set()
+    if not clipped or not through or not _apart(clipped, through):
+        return None
+    coming = next((event for event in events[index + 1 :] if event.kind is Kind.BACKWARD or _is_step(event)), None)
+    if coming is None or coming.kind is not Kind.BACKWARD or not clipped <= {model for model, _ in coming.reach}:
+        return None
+    return coming.step_of_program
+
+
+def _apart(models: set[str], through: Reach) -> bool:
+    """Whether a backward has gone through none of some models, nor through what holds them or is held by them."""
+    pairs = [(f"{one}.", f"{other}.") for one in models for other, _ in through]
+    return not any(one.startswith(other) or other.startswith(one) for one, other in pairs)
 
 
 def _fed_besides(events: Sequence[Event]) -> Sequence[Event]:

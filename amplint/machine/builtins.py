@@ -103,15 +103,16 @@ def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
         return places.unknown(f"len({text})")
     if text.endswith(_SHAPES):  # of how many dimensions something is, which no loop goes through
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN)
+    kept = value.tags & {OF_A_RANK} | schedule_meanings.unshared(value) if isinstance(value, Symbol) else frozenset()
     if isinstance(value, Symbol) and "loaded" in value.tags:
-        return Count(run.model.batches, frozenset({"batches", "loaded"}) | value.tags & {OF_A_RANK})
+        return Count(run.model.batches, kept | {"batches", "loaded"})
     samples = "dataset" in text or text in run.loaded
     if samples or ("batch" in text and "batches" not in text) or not isinstance(value, Symbol):
         tags = run.loaded.get(text, frozenset()) | {"samples"} if samples else frozenset()
         return Symbol(f"len({text})", Origin.DATA if _is_data(value) else Origin.RUN, tags=tags)
     if _is_data(value):
         return Symbol(f"len({text})", Origin.DATA)
-    return Count(run.model.batches, frozenset({"batches", schedule_meanings.tag_of(text)}) | value.tags & {OF_A_RANK})
+    return Count(run.model.batches, kept | {"batches", schedule_meanings.tag_of(text)})
 
 
 _SHAPES = (".shape", ".size()")

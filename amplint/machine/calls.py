@@ -9,7 +9,16 @@ from typing import TypeGuard
 
 from amplint.dialects.constructors import role_of
 from amplint.dialects.unseen import only_reads
-from amplint.domains import averages, freezing, norms, precision, provenance, ranks, retained_losses
+from amplint.domains import (
+    averages,
+    freezing,
+    norms,
+    precision,
+    provenance,
+    ranks,
+    retained_losses,
+    schedule_meanings,
+)
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -385,8 +394,9 @@ def stream_of(run: Run, value: Value) -> Stream:
     text = text_of(value)
     governed = isinstance(value, Symbol) and value.governed
     through = provenance.of([value])
-    if isinstance(value, Symbol) and "streamed" in value.tags:
-        run.streamed.add(text)
+    if isinstance(value, Symbol):
+        schedule_meanings.gone_through(run, value)
+        run.streamed |= {text} if "streamed" in value.tags else set()
     return Stream(
         lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed, reach=through),
         batches=True,

@@ -229,7 +229,7 @@ def _event(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Sp
     if clip_limits.endless(clip_limits.threshold(args[1:], keywords)):
         norms.measured(run, at, optimizer, detail)
         return Symbol("norm", Origin.DATA)
-    run.emit(public.EVENTS[name], at, optimizer, detail=detail, wrapper=wrapper)
+    run.emit(public.EVENTS[name], at, optimizer, detail=detail, wrapper=wrapper, reach=provenance.themselves(models))
     for other in missed(run, models) if optimizer is not None else ():
         run.emit(Kind.MISSED_CLIP, at, other)
     return Symbol("norm", Origin.DATA)

@@ -65,6 +65,8 @@ AS_CALLED = "as it was called"
 """What the detail of a step says it holds, of a framework that is known to add up what its schedule has made."""
 OVERTAKEN = "overtaken"
 """The detail of a clip before a backward whose gradients are clipped again before they are stepped with."""
+TOO_EARLY = "too early"
+"""The detail of a clip of a model that the next backward goes through, and the last one did not."""
 
 Branches = frozenset[tuple[tuple["Site", ...], int]]
 """The branches that something stands in: the place of each `if`, with the calls that led to it, and which branch."""

@@ -24,13 +24,21 @@ OF_SCALE = frozenset({"scale"})
 @lru_cache(maxsize=4096)
 def names_window(name: str) -> bool:
     """Whether a name is one that people give the length of a window."""
-    return bool(_WINDOW_NAME.search(last_part(name)))
+    return bool(_WINDOW_NAME.search(last_part(as_attribute(name))))
 
 
 @lru_cache(maxsize=4096)
 def names_epochs(name: str) -> bool:
     """Whether a name is one that people give a number of epochs."""
-    return bool(_EPOCHS_NAME.search(last_part(name)))
+    return bool(_EPOCHS_NAME.search(last_part(as_attribute(name))))
+
+
+def as_attribute(text: str) -> str:
+    """The text of a setting, read of an object or out of its dict: `vars(args)["size"]` is `args.size`."""
+    return _KEY(r".\1", text)
+
+
+_KEY = re.compile(r"\['([^\W\d]\w*)'\]").sub
 
 
 def counted(model: Model, value: Value, name: str) -> Value:

@@ -21,7 +21,8 @@ class Horizons:
     of one. `shares`: per text of a number that is some part of another, the text of that one; `parts`: what enters a
     schedule besides its total, with the details of the event that made it. `decays`: what a schedule waits for each of
     its decays, with those details. `rates`: by where one is set by hand, and its total, the position that it was set by
-    last, and its schedule.
+    last, and its schedule. `shared`: the texts of the loaders that loops went through of which each rank is handed a
+    share; `unshared`: of the others.
     """
 
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
@@ -34,4 +35,6 @@ class Horizons:
     shares: dict[str, str] = field(default_factory=dict)
     parts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     decays: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    shared: set[str] = field(default_factory=set)
+    unshared: set[str] = field(default_factory=set)
     rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)

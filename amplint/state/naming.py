@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from amplint.protocol.values import with_changes
-from amplint.state import counting
+from amplint.state import counting, roles
 from amplint.state.run import Run
-from amplint.state.values import OPTIMIZER, Origin, Symbol, Value
+from amplint.state.values import OPTIMIZER, Origin, Symbol, Value, last_part
 from amplint.state.words import says
 
 _OWN_SCHEDULER = says(r"^(?:\w+\.)*[A-Z]\w*(?:Sched|LR)\w*\(")
@@ -32,7 +32,8 @@ def named(run: Run, value: Value, name: str) -> Value:
         if value.tags & OPTIMIZER:
             run.annotated[name] = "optimizer"
     if is_made(value):
-        governed = value.governed or _OWN_SCHEDULER(value.text)
+        own = _OWN_SCHEDULER(value.text) and not roles.is_optimizer_class(last_part(value.text.partition("(")[0]))
+        governed = value.governed or own
         return with_changes(value, text=name, governed=governed)
     if isinstance(value, Symbol) and _is_window(value, name) and any(one in value.text for one in _COMPUTED):
         return with_changes(value, text=name)

@@ -22,6 +22,7 @@ _OPTIMIZER, _SCALER = within(words.OPTIMIZER), ending(words.SCALER)
 _ENDS_OPTIMIZER, _OF_OPTIMIZER = ending(words.OPTIMIZER), ending(words.OF_OPTIMIZER)
 _NUMBERS_SCALER = within(words.NUMBERS_SCALER)
 _SCHEDULER, _RATE = within(words.SCHEDULER), ending(words.RATE_ITSELF)
+_ENDS_SCHEDULER = ending(words.SCHEDULER)
 _GIVEN, _ONE = consisting(words.OPTIMIZER_ITSELF, "scaler", words.KINDS), within(words.OPTIMIZER_ITSELF, "scaler")
 _LOSS = within(words.LOSS)
 _UNUSED: frozenset[str] = frozenset()
@@ -40,14 +41,19 @@ def is_loss(value: Value) -> bool:
 
 def is_scheduler_name(name: str) -> bool:
     """Whether something is called a scheduler of the learning rate."""
-    return _SCHEDULER(name) or _RATE(name)
+    return (_SCHEDULER(name) or _RATE(name)) and not is_optimizer_class(name)
+
+
+def is_optimizer_class(name: str) -> bool:
+    """Whether a class is called an optimizer: `BertAdam` is no BERT, `AdamWScheduleFree` is no schedule."""
+    return name[:1].isupper() and _OPTIMIZER_CLASS(name) and not _ENDS_SCHEDULER(name)
 
 
 def is_model(run: Run, symbol: Symbol) -> bool:
     """Whether a symbol is called, or used as, a model."""
     name = symbol.name
-    if name[:1].isupper() and _OPTIMIZER_CLASS(name):
-        return False  # BertAdam is no BERT
+    if is_optimizer_class(name):
+        return False
     if _MODEL(name) and not _ENDS_OPTIMIZER(name):  # that of the critic is none
         return True
     return not run.program.usage.get(name, _UNUSED).isdisjoint(_MODEL_METHODS)

@@ -66,7 +66,7 @@ clipped for the first time: where the threshold bites, the updates become smalle
 
 from amplint.catalogue.remedy import Insert, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.catalogue.through import clipped_in_a_loop, overtaken, overtaken_words
+from amplint.catalogue.through import clipped_in_a_loop, overtaken, overtaken_words, too_early
 from amplint.protocol.events import Kind
 from amplint.protocol.ledger import Grads
 
@@ -80,6 +80,7 @@ RULE = Rule(
         Condition(Kind.CLIP, fresh=True, grads=Grads.NONE),
         Condition(Kind.CLIP, led_by_clip=True, used=True, micro_steps=0),
         Condition(Kind.CLIP, led_by_clip=True, grads=Grads.NONE),
+        Condition(Kind.CLIP, grads=Grads.NONE, also=too_early),
     ),
     find=clipped_in_a_loop,
     milder=overtaken,

@@ -53,10 +53,10 @@ for epoch in range(epochs):
     cosine.step()
 ```
 
-Three numbers are of the right unit and wrong all the same, which is a warning: a loader with a `DistributedSampler`
-holds one rank's share of the batches already; a schedule that `accelerator.prepare` has returned makes a step for each
-process at every update; and `OneCycleLR` raises when the smaller batch at the end of an epoch was left out of its
-`total_steps`.
+Four numbers are of the right unit and wrong all the same, which is a warning: a loader with a `DistributedSampler`
+holds one rank's share of the batches already; one that `accelerator.prepare` is about to share out still has those of
+all processes; a schedule that `accelerator.prepare` has returned makes a step for each process at every update; and
+`OneCycleLR` raises when the smaller batch at the end of an epoch was left out of its `total_steps`.
 
 Megatron-Core's `OptimizerParamScheduler` is told by how much it moves on: `step(increment=4)` for each update goes with
 an `lr_decay_steps` of four times as many.
