@@ -1,6 +1,6 @@
 """The interpreter put together: which module answers what its other parts ask."""
 
-from amplint.machine import attributes, calls, expressions, objects, statements
+from amplint.machine import attributes, calls, expressions, objects, statements, streams
 from amplint.state.run import Machine
 
 MACHINE = Machine(
@@ -10,5 +10,5 @@ MACHINE = Machine(
     invoke=calls.invoke,
     read=attributes.read,
     instantiate=objects.instantiate,
-    stream_of=calls.stream_of,
+    stream_of=streams.stream_of,
 )

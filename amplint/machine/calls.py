@@ -17,14 +17,12 @@ from amplint.domains import (
     provenance,
     ranks,
     retained_losses,
-    schedule_meanings,
 )
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
     attributes,
     builtins,
-    endless,
     exit_stacks,
     hidden,
     libraries,
@@ -37,7 +35,7 @@ from amplint.machine import (
 )
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.values import with_changes
-from amplint.state import counting, mappings, truths
+from amplint.state import counting, truths
 from amplint.state.blocks import Yielded
 from amplint.state.contexts import Builtin, Partial, Stack
 from amplint.state.records import as_dict
@@ -51,14 +49,12 @@ from amplint.state.values import (
     Criterion,
     Function,
     Gated,
-    Gathered,
     Incomplete,
     Instance,
     Keywords,
     Loss,
     Method,
     Origin,
-    Parameters,
     Public,
     Stream,
     Symbol,
@@ -363,42 +359,3 @@ def gate(run: Run, test: Value, at: ir.Span) -> Iterator[None]:
         yield
     finally:
         run.gates.pop()
-
-
-def at(items: list[Value], index: int) -> Value:
-    """An element of a known sequence; one that it does not have is not known."""
-    return items[index] if index < len(items) else Symbol("element", Origin.DATA)
-
-
-def is_batch(value: Value) -> bool:
-    """Whether a value is one that a loader may have given: unknown data, or several of them."""
-    if isinstance(value, (list, tuple)):
-        return any(is_batch(item) for item in value)
-    return isinstance(value, Symbol) and value.origin is Origin.DATA
-
-
-def stream_of(run: Run, value: Value) -> Stream:
-    """A value as something to iterate over."""
-    value = truths.resolve(run, value)
-    if isinstance(value, Stream):
-        return value
-    if isinstance(value, dict) or (isinstance(value, Instance) and mappings.items(value) is not None):
-        value = list(value if isinstance(value, dict) else mappings.items(value) or ())
-    if isinstance(value, (list, tuple, str)):
-        items = list(value)
-        kept = isinstance(value, Gathered) and all(is_batch(item) for item in items)
-        return Stream(lambda index: at(items, index), length=len(items), batches=True, gathered=kept)
-    if isinstance(value, Parameters):
-        public_calls.consume(value)
-        return Stream(lambda index: Parameters(value.model, holder=value.holder), length=1)
-    text = text_of(value)
-    governed = isinstance(value, Symbol) and value.governed
-    through = provenance.of([value])
-    if isinstance(value, Symbol):
-        schedule_meanings.gone_through(run, value)
-        run.streamed |= {text} if "streamed" in value.tags else set()
-    return Stream(
-        lambda index: Symbol(f"{text}[*]", Origin.DATA, governed=governed, reach=through),
-        batches=True,
-        endless=endless.has_no_end(run, value),
-    )

@@ -17,6 +17,7 @@ from amplint.machine import (
     operators,
     places,
     questions,
+    streams,
     tables,
     touched,
     with_statements,
@@ -265,7 +266,7 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
     Batches that are drawn so many at a time as a window holds are one.
     """
     held = evaluate(run, scope, node.source)
-    source = calls.stream_of(run, held)
+    source = streams.stream_of(run, held)
     inner = Scope(parent=scope, function=scope.function, instance=scope.instance, executes=scope.executes)
     known = source.length is not None and source.length <= (MAX_TESTED if node.tests else MAX_ELEMENTS)
     known &= isinstance(held, (list, tuple)) or not node.tests
@@ -275,7 +276,7 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
         if not known or all(truths.truth(run, evaluate(run, inner, test)) for test in node.tests):
             values.append(evaluate(run, inner, node.element))
     if known and values and _fills_a_window(run, source, values):
-        return Stream(lambda index: calls.at(values, index), len(values), source.bound, window=True)
+        return Stream(lambda index: streams.at(values, index), len(values), source.bound, window=True)
     if known:
         return values
     return Stream(lambda index: values[0], bound=source.bound, batches=source.batches, endless=source.endless)
@@ -283,7 +284,7 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
 
 def _fills_a_window(run: Run, source: Stream, values: list[Value]) -> bool:
     """Whether values are batches, drawn as many at a time as a window holds."""
-    return known_numbers.window_of(run, source.bound) is not None and all(map(calls.is_batch, values))
+    return known_numbers.window_of(run, source.bound) is not None and all(map(streams.is_batch, values))
 
 
 def _lambda(run: Run, scope: Scope, node: ir.Lambda) -> Value:
@@ -302,7 +303,7 @@ def _yield(run: Run, scope: Scope, node: ir.Yield) -> Value:
     gathered = run.yielded[-1].values if run.yielded else []
     if run.yielded and (block := run.yielded[-1].block) is not None:
         with_statements.reach(run, block, value)
-    stream = calls.stream_of(run, value) if node.each else None
+    stream = streams.stream_of(run, value) if node.each else None
     values = [value] if stream is None else [stream.item(index) for index in range(builtins.length_of(run, stream))]
     gathered += values[: MAX_ITERATIONS - len(gathered)]
     return Symbol("sent", Origin.OPAQUE)
