@@ -13,17 +13,19 @@ def truth(run: Run, node: ir.If, test: Value) -> bool:
     """The truth of a test; where it is open, one that neither passes a batch over nor refuses the run, if there is."""
     if not (_stops(run, node, True) or _stops(run, node, False)):
         return truths.truth(run, test)
-    decided, equal = len(run.decisions), dict(run.equal)
+    before, equal = set(run.decisions), dict(run.equal)
     answer = truths.truth(run, test)
-    fresh = [key for key in [*run.decisions][decided:] if key not in run.forced]
-    if len(fresh) != 1 or not _stops(run, node, answer):
+    if not _stops(run, node, answer):
         return answer
-    first = run.decisions[fresh[0]]
-    run.decisions[first.key], run.equal = with_changes(first, value=not first.value), equal
-    if truths.truth(run, test) is answer:
-        run.decisions[first.key] = first
-        return answer
-    return not answer
+    first, turned = (dict(run.decisions), dict(run.equal)), set[str]()
+    while fresh := [key for key in run.decisions if key not in before | turned and key not in run.forced]:
+        last = run.decisions[fresh[-1]]  # of `a or b`, b is asked once a does not hold
+        turned.add(last.key)
+        run.decisions[last.key], run.equal = with_changes(last, value=not last.value), dict(equal)
+        if truths.truth(run, test) is not answer:
+            return not answer
+    run.decisions, run.equal = first
+    return answer
 
 
 def _stops(run: Run, node: ir.If, answer: bool) -> bool:
