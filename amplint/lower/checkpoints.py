@@ -46,6 +46,7 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
     if not saves and not any(isinstance(node, ir.Const) and speaks_of_scaler(node.value) for node in every):
         own = sorted(optimizers_saved(body)) or sorted(_saves_elsewhere(path, nodes))
+        own = [place for place in own if not _is_early(body, place, _public(every))]
         for place, where in [(place, "") for place in own] or _saved_above(nodes, above, scalers):
             yield Fact(SAVED, Site(path, *place), {**_LEFT_OUT, "when": where or _condition(whole, every, place)})
             break
@@ -53,6 +54,16 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
         for call in optimizers_loaded(nodes):
             yield Fact(LOADED, Site(path, *call.at), {**_LEFT_OUT})
             break
+
+
+def _is_early(body: tuple[ir.Stmt, ...], place: ir.Span, public: set[str]) -> bool:
+    """Whether the innermost function around a place makes its scalers behind it: what is saved there has not been
+    trained."""
+    inside = ([node for statement in block for node in walk(statement)] for block in blocks(body))
+    around = [nodes for nodes in inside if any(getattr(node, "at", None) == place for node in nodes)]
+    innermost = min(around, key=len, default=[])
+    made = [node.at for node in innermost if isinstance(node, ir.Call) and _makes(node, public)]
+    return bool(made) and place < min(made)
 
 
 def _is_of_scaler(node: object) -> bool:
