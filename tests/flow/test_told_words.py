@@ -240,7 +240,7 @@ def test_a_file_that_imports_the_loop_and_cannot_be_read_says_nothing(tmp_path):
     assert "default" not in of_the_tail(tmp_path / "engine.py")
 
 
-ENGINE = """
+OF_AN_ENGINE = """
 import deepspeed
 
 def train(args, model, loader, criterion):
@@ -253,6 +253,6 @@ def train(args, model, loader, criterion):
 
 
 def test_what_a_framework_calls_its_window_is_not_told():
-    message = told(ENGINE, "double-loss-division")
+    message = told(OF_AN_ENGINE, "double-loss-division")
     assert "divided by args.accum by hand" in message
     assert "self." not in message
