@@ -48,6 +48,9 @@ NO_SHARDS = "NO_SHARD"
 """Scalers, clips and wrappers that are told apart from others of their kind; and how a wrapper is told what is to be
 sharded (`ShardingStrategy`, `torch/distributed/fsdp/api.py` of torch 2.13: all others leave a rank with shards)."""
 
+TENSOR = "torch.Tensor"
+"""The class of all tensors, losses among them."""
+
 OPTIMIZER = re.compile(r"^torch\.optim\.[A-Z]\w*$")
 MODULE = "torch.nn."
 DEVICE, DEFAULT_DTYPE = "torch.device", "torch.set_default_dtype"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from amplint.dialects.schedules import BY_HAND
+from amplint.dialects.syntax import TENSOR
 from amplint.domains import precision, ranks, rates_by_hand, schedule_meanings, scheduler_units, shown_counts
 from amplint.domains.schedule_meanings import OF_A_RANK
 from amplint.flow import program as ir
@@ -296,6 +297,8 @@ def _isinstance(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) ->
     for known in (ranks.is_wrapped_by(value, asked), scheduler_units.is_one_of(value, asked)):
         if known is not None:
             return known
+    if isinstance(value, Loss) and TENSOR in map(text_of, asked):
+        return True
     names = [kind.node.name if isinstance(kind, Class) else str(getattr(kind, "name", text_of(kind))) for kind in asked]
     kinds = tuple(_CONTAINERS[name] for name in names if name in _CONTAINERS)
     sequence = isinstance(value, (list, tuple)) and {list, tuple} & {*kinds}  # one may stand for the other

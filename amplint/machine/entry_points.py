@@ -159,13 +159,7 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
     known, left = set(run.optimizers), list[Scaler]()
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
         _forget(run, known)
-        if remade or (not entry.complete and not run.whole):
-            run.emit(Kind.OPAQUE, entry.function.at)
-        for optimizer in _left_to_callers(run) if not entry.loops and not run.whole else ():
-            run.emit(Kind.OPAQUE, entry.function.at, optimizer)
-        left = left or (_updated_by_callers(run) if not entry.loops and not run.whole else [])
-        for scaler in left:
-            run.emit(Kind.UPDATE, entry.function.at, scaler=scaler)
+        left = _left_open(run, entry, remade, left)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
         run.in_batches += not entry.loops
         calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
@@ -179,6 +173,20 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
             if all(event.kind is not Kind.EPOCH_END for event in run.events):
                 run.events[:] = [with_changes(event, repeats=False) for event in run.events]
             return
+
+
+def _left_open(run: Run, entry: Entry, remade: bool, left: list[Scaler]) -> list[Scaler]:
+    """What code that is not seen may do around a call of the entry; the scalers that its callers update."""
+    at = entry.function.at if entry.function is not None else ir.NOWHERE
+    once = not entry.loops and not run.whole
+    if remade or (not entry.complete and not run.whole):
+        run.emit(Kind.OPAQUE, at)
+    for optimizer in _left_to_callers(run) if once else ():
+        run.emit(Kind.OPAQUE, at, optimizer)
+    left = left or (_updated_by_callers(run) if once else [])
+    for scaler in left:
+        run.emit(Kind.UPDATE, at, scaler=scaler)
+    return left
 
 
 def _function_of(func: Function | Method) -> Function:
