@@ -54,6 +54,10 @@ class Decided(Protocol):
         """Whether the run ended before any training: then no decision of it has shown that it changes nothing."""
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether the run trained as far as it is known, by somebody who is not seen: then it is barren, too."""
+
+    @property
     def stepless(self) -> bool:
         """Whether the run trained, as far as it got, and no optimizer stepped in it."""
 
@@ -120,7 +124,7 @@ class _Search(Generic[R]):
             if self.now:
                 self._try(*self.now.pop())
             elif self.waiting:
-                self._plan(*self.waiting.popleft())
+                self._plan(*self._next())
             else:
                 run, keys = self.doubted.popleft()
                 self._add(run, [key for key in keys if self.idle[key] < ENOUGH])
@@ -156,6 +160,12 @@ class _Search(Generic[R]):
             later = self.waiting.popleft()[1] if self.waiting and self.waiting[0][0] is run else []
             left = {*keys, *later}
             self.waiting.appendleft((run, [key for key in run.choices if key in left]))
+
+    def _next(self) -> tuple[R, list[str]]:
+        """The decisions that are planned next: first those of runs that train, once there are such."""
+        training = (at for at, (run, _) in enumerate(self.waiting) if not run.barren)
+        self.waiting.rotate(-next(training, 0))
+        return self.waiting.popleft()
 
     def _plan(self, run: R, keys: list[str]) -> None:
         """Takes the next decisions that are not idle: the more, the longer nothing has changed."""
@@ -199,7 +209,7 @@ class _Search(Generic[R]):
             self.stride = self.stride if keys[0] in run.telling | self.telling else 1
             self.telling.add(keys[0])
             del self.idle[keys[0]]
-            if run.barren and not found.barren:
+            if run.barren and not (run.elsewhere if found.elsewhere else found.barren):
                 known = {*self.trains, keys[0]}
                 self.trains |= {key: value for key, value in found.choices.items() if key in found.turned}
                 self._keep(found, known)

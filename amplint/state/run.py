@@ -206,11 +206,15 @@ class Run:
         """The decisions that were taken otherwise than by default."""
         return frozenset(decision.key for decision in self.decisions.values() if decision.turned)
 
-    @cached_property
+    @property
     def barren(self) -> bool:
-        """Whether the run ended before any backward, also one that is left to somebody else: what was decided in it may
-        matter for all that follows."""
-        return self.passed[0] == 0 and not any("left to" in event.detail for event in self.events)
+        """Whether the run ended before any backward: what was decided in it may matter for all that follows."""
+        return self.passed[0] == 0
+
+    @cached_property
+    def elsewhere(self) -> bool:
+        """Whether what there is of a backward in the run is left to somebody else."""
+        return self.barren and any("left to" in event.detail for event in self.events)
 
     @property
     def stepless(self) -> bool:

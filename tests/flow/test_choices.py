@@ -22,7 +22,11 @@ class Played:
 
     @property
     def barren(self):
-        return self.happened is None
+        return self.happened is None or self.elsewhere
+
+    @property
+    def elsewhere(self):
+        return isinstance(self.happened, str) and self.happened.startswith("elsewhere")
 
     @property
     def stepless(self):
@@ -267,3 +271,22 @@ def test_what_is_not_asked_any_more_beside_another_decision_is_tried_by_itself()
         return "clipped" if decide("amp") and not decide("clip") else "same"
 
     assert set(happened(Program(together))) == {"same", "clipped"}
+
+
+def test_what_was_tried_before_any_training_is_tried_where_somebody_else_trains():
+    def ask(decide):
+        engine = decide("engine")
+        if decide("prints only"):
+            return None
+        return "elsewhere" if engine else "trains"
+
+    assert "trains" in happened(Program(ask))
+
+
+def test_runs_that_train_are_looked_at_before_those_that_leave_it_to_others():
+    def ask(decide):
+        engine, others = decide("engine"), tuple(decide(name) for name in "abcdefgh")
+        return f"elsewhere {others}" if engine else ("trains", others)
+
+    told = happened(Program(ask), limit=40)
+    assert sum(one[0] == "trains" for one in told) > 20
