@@ -17,7 +17,7 @@ from amplint.dialects.public import SCALERS, SEEN, computes
 from amplint.dialects.syntax import LEAVES_SAVING
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.names import binds, calls, children, last, walk
+from amplint.lower.names import binds, calls, children, imports, last, walk
 from amplint.lower.project import function_of
 from amplint.lower.scaler_conditions import condition
 from amplint.lower.scalers_elsewhere import Inherited, calling, inherited, steppers
@@ -284,7 +284,7 @@ def _is_made_of(value: ir.Expr, name: str) -> bool:
 def _saves_elsewhere(path: str, nodes: list[object]) -> Iterator[ir.Span]:
     """The calls that hand an optimizer to a function of a neighbouring file which saves the state of what it is
     handed."""
-    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
+    imported = imports(nodes)
     for node in nodes:
         if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name) or not _SAVES(node.func.name):
             continue

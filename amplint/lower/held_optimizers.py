@@ -9,17 +9,16 @@ from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.names import binds, dotted, last, walk
+from amplint.lower.names import binds, imports, last, public_name, walk
 
 
 def optimizers(body: Iterable[ir.Stmt]) -> Iterator[str]:
     """The names that optimizers have which a module makes of public classes."""
     nodes = [node for statement in body for node in walk(statement) if isinstance(node, (ir.Import, ir.Assign))]
-    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
+    imported = imports(nodes)
     for node in nodes:
         if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last(node.target):
-            root, dot, rest = dotted(node.value.func).partition(".")
-            if role_of(f"{imported.get(root, root)}{dot}{rest}") is Role.OPTIMIZER:
+            if role_of(public_name(node.value.func, imported)) is Role.OPTIMIZER:
                 yield last(node.target)
 
 

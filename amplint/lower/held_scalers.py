@@ -15,7 +15,7 @@ from amplint.dialects.dialect import Holding
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.lower.checkpoints import keeps, optimizers_loaded, optimizers_saved, speaks_of_scaler
-from amplint.lower.names import binds, dotted, last, walk
+from amplint.lower.names import binds, imports, last, public_name, walk
 from amplint.lower.scaler_conditions import condition
 from amplint.protocol.events import Site
 from amplint.protocol.facts import SAVED, Fact
@@ -30,13 +30,13 @@ def held_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     """At most one fact, of the first save."""
     nodes = [node for statement in body for node in walk(statement)]
     called = [node for node in nodes if isinstance(node, ir.Call) and last(node.func) in _NAMES]
-    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)} if called else {}
-    made = {call: held for call in called if (held := HOLDS.get(_qualified(call.func, imported))) is not None}
+    names = imports(nodes) if called else {}
+    made = {call: held for call in called if (held := HOLDS.get(public_name(call.func, names))) is not None}
     holding = next(iter(made.values()), None)
-    others = {qualified.lstrip(".").partition(".")[0] for qualified in imported.values()} & GOVERNS
+    others = {qualified.lstrip(".").partition(".")[0] for qualified in names.values()} & GOVERNS
     if holding is None or len(made) < len(called) or others - {holding.framework}:
         return
-    if (len(made) > 1 and not holding.fixed) or _may_be_saved(nodes, holding, made.keys(), imported):
+    if (len(made) > 1 and not holding.fixed) or _may_be_saved(nodes, holding, made.keys(), names):
         return
     asked = {call: _condition(call, holding, nodes) for call in made}
     when = next((said for said in asked.values() if said is not None), None)
@@ -47,12 +47,6 @@ def held_scalers(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
         scaling = {call for call, one in asked.items() if one is not None}
         said["when"] = when or condition(body, lambda node: node in scaling, saved[0])
         yield Fact(SAVED, Site(path, *saved[0]), said)
-
-
-def _qualified(node: ir.Expr, imported: Mapping[str, str]) -> str:
-    """The public name that an expression spells, by the imports of the module."""
-    root, dot, rest = dotted(node).partition(".")
-    return f"{imported.get(root, root)}{dot}{rest}"
 
 
 def _condition(call: ir.Call, holding: Holding, nodes: list[object]) -> str | None:
@@ -94,9 +88,8 @@ def _asked(value: ir.Expr | None, wanted: frozenset[str], nodes: list[object]) -
         plain = isinstance(value.test, (ir.Name, ir.Attr)) and yes == "" and no is None
         return f" (when `{spelled(value.test)}`)" if plain else None
     if isinstance(value, ir.Attr):
-        default = next(
-            (one for one in sorted(wanted) if any(_is_option(node, value.name, one) for node in nodes)), None
-        )
+        defaults = [one for one in sorted(wanted) if any(_is_option(node, value.name, one) for node in nodes)]
+        default = next(iter(defaults), None)
         return f" (when `{spelled(value)}` is {default}, its default)" if default is not None else None
     if isinstance(value, ir.Name):
         sets = (node for node in nodes if isinstance(node, (ir.Assign, ir.Augment)))
@@ -115,16 +108,14 @@ def _is_option(node: object, name: str, default: str) -> bool:
     return spells and isinstance(given, ir.Const) and given.value == default
 
 
-def _may_be_saved(
-    nodes: list[object], holding: Holding, made: Collection[ir.Call], imported: Mapping[str, str]
-) -> bool:
+def _may_be_saved(nodes: list[object], holding: Holding, made: Collection[ir.Call], public: Mapping[str, str]) -> bool:
     """Whether anything may save the scaler: it is spoken of, the framework saves all that it holds, or the object is
     handed to what saves."""
     bound = (node for node in nodes if isinstance(node, ir.Assign) and node.value in made and not holding.fixed)
     names = {name for node in bound for name in binds(node.target)}
     for node in nodes:
         if isinstance(node, (ir.Name, ir.Attr)):
-            if not holding.saves.isdisjoint((node.name, _qualified(node, imported))) or speaks_of_scaler(node.name):
+            if not holding.saves.isdisjoint((node.name, public_name(node, public))) or speaks_of_scaler(node.name):
                 return True
         if isinstance(node, ir.Const) and speaks_of_scaler(node.value):
             return True

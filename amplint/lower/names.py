@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 
 from amplint.dialects import vocabulary as words
@@ -127,6 +127,17 @@ def dotted(node: object) -> str:
     if isinstance(node, ir.Attr):
         return f"{inner}.{node.name}" if (inner := dotted(node.owner)) else ""
     return node.name if isinstance(node, ir.Name) else ""
+
+
+def imports(nodes: Iterable[object]) -> dict[str, str]:
+    """The names that imports bind, wherever they stand, each with the public name that it stands for."""
+    return {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
+
+
+def public_name(node: object, imported: Mapping[str, str]) -> str:
+    """What an expression spells by such names; empty where no import binds its first one."""
+    root, dot, rest = dotted(node).partition(".")
+    return f"{imported[root]}{dot}{rest}" if root in imported else ""
 
 
 _SHARDS = within(words.SHARDS)

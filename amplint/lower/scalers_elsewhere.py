@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from amplint.flow import program as ir
-from amplint.lower.names import dotted, last, walk
+from amplint.lower.names import imports, last, public_name, walk
 from amplint.lower.project import function_of
 from amplint.lower.statements import Statements
 from amplint.source.definitions import Outline, handed_on, outline
@@ -42,11 +42,11 @@ class Inherited:
 
 def steppers(path: str, nodes: Sequence[object], scalers: set[str]) -> Iterator[tuple[ir.Function, str]]:
     """The functions of neighbouring files that step a scaler which they are handed from here, and what they call it."""
-    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
+    imported = imports(nodes)
     for node in nodes:
         if isinstance(node, ir.Call) and any(last(value) in scalers for value in _given(node)):
-            root, dot, rest = dotted(node.func).partition(".")
-            function = function_of(path, f"{imported[root]}{dot}{rest}") if root in imported else None
+            name = public_name(node.func, imported)
+            function = function_of(path, name) if name else None
             if function is not None:
                 names = {name for name, value in _bound(function, node) if last(value) in scalers}
                 yield from ((function, name) for name in sorted(names) if _steps(function, name))
@@ -71,10 +71,9 @@ def _steps(function: ir.Function, name: str) -> bool:
 
 def inherited(path: str, nodes: Sequence[object]) -> list[Inherited]:
     """The classes of other files that those of the module derive from, the nearest first."""
-    imported = {node.name: node.qualified for node in nodes if isinstance(node, ir.Import)}
+    imported = imports(nodes)
     bases = [base for node in nodes if isinstance(node, ir.Class) for base in node.bases]
-    named = [dotted(base).partition(".") for base in bases]
-    waiting = [(path, f"{imported[root]}{dot}{rest}") for root, dot, rest in named if root in imported]
+    waiting = [(path, name) for base in bases if (name := public_name(base, imported))]
     found: dict[tuple[str, str], Inherited] = {}
     while waiting and len(found) < MOST_CLASSES:
         known = _defined(*waiting.pop(0))

@@ -9,15 +9,7 @@ from typing import TypeGuard
 
 from amplint.dialects.constructors import role_of
 from amplint.dialects.unseen import only_reads
-from amplint.domains import (
-    averages,
-    freezing,
-    norms,
-    precision,
-    provenance,
-    ranks,
-    retained_losses,
-)
+from amplint.domains import averages, freezing, norms, precision, provenance, ranks, retained_losses
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
