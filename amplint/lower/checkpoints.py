@@ -17,10 +17,9 @@ from amplint.dialects.public import SCALERS, SEEN, computes
 from amplint.dialects.syntax import LEAVES_SAVING
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.names import binds, calls, children, imports, last, walk
-from amplint.lower.project import function_of
+from amplint.lower.names import binds, calls, children, last, walk
 from amplint.lower.scaler_conditions import condition
-from amplint.lower.scalers_elsewhere import Inherited, calling, inherited, steppers
+from amplint.lower.scalers_elsewhere import Inherited, called_elsewhere, calling, inherited, steppers
 from amplint.protocol.events import Site
 from amplint.protocol.facts import LOADED, SAVED, Fact
 
@@ -40,7 +39,8 @@ def checkpoint_facts(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     whole = (*body, *(node for one in above for node in one.body))
     every = [*nodes, *(node for one in above for node in one.nodes)]
     scalers = _scalers(every)
-    if not scalers or not _all_seen(path, every, scalers) or _renewed(whole, scalers):
+    apart = _apart(every, body, scalers) if scalers else set()
+    if not scalers or not _all_seen(path, every, scalers, apart) or _renewed(whole, scalers):
         return
     mentioned = {node.name for node in every if isinstance(node, ir.Attr) and last(node.owner) in scalers}
     saves, loads = "state_dict" in mentioned, "load_state_dict" in mentioned
@@ -74,10 +74,10 @@ def _is_of_scaler(node: object) -> bool:
     return stepped or last(node.func) in _CLASSES
 
 
-def _all_seen(path: str, nodes: list[object], scalers: set[str]) -> bool:
+def _all_seen(path: str, nodes: list[object], scalers: set[str], apart: set[int]) -> bool:
     """Whether some scalers are stepped, here or by functions that are handed them, and nothing may save them out of
-    sight."""
-    if _kept_elsewhere(nodes, scalers):
+    sight. `apart`: what cannot."""
+    if _kept_elsewhere([node for node in nodes if id(node) not in apart], scalers):
         return False
     if _stepped(nodes, scalers):
         return True
@@ -193,6 +193,30 @@ def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
     return False
 
 
+def _apart(nodes: list[object], body: Iterable[ir.Stmt], scalers: set[str]) -> set[int]:
+    """What no scaler can be looked up in: classes that neither hold one nor are kin to one that does, and the module's
+    own statements before any is made."""
+    classes = [node for node in nodes if isinstance(node, ir.Class)]
+    inside = {id(one): list(walk(one)) for one in classes}
+    holding = {one.name for one in classes if any(_names_scaler(node, scalers) for node in inside[id(one)])}
+    kin = [(one.name, last(base)) for one in classes for base in one.bases]
+    while more := {name for pair in kin if holding & {*pair} for name in pair} - holding:
+        holding |= more
+    found = {id(node) for one in classes if one.name not in holding for node in inside[id(one)]}
+    public = _public(nodes)
+    for statement in body:
+        parts = list(walk(statement))
+        if any(isinstance(part, ir.Call) and _makes(part, public) for part in parts):
+            break
+        if not any(isinstance(part, (ir.Function, ir.Class)) for part in parts):
+            found |= {id(part) for part in parts}
+    return found
+
+
+def _names_scaler(node: object, scalers: set[str]) -> bool:
+    return isinstance(node, ir.Attr) and node.name in scalers
+
+
 def _looks_up(text: str, holder: str) -> bool:
     """Whether an expression of which only the text is known looks up what an object holds."""
     return f"{holder}.__dict__" in text or any(f"{name}({holder}" in text for name in _BY_NAME)
@@ -282,18 +306,13 @@ def _is_made_of(value: ir.Expr, name: str) -> bool:
 
 
 def _saves_elsewhere(path: str, nodes: list[object]) -> Iterator[ir.Span]:
-    """The calls that hand an optimizer to a function of a neighbouring file which saves the state of what it is
-    handed."""
-    imported = imports(nodes)
-    for node in nodes:
-        if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name) or not _SAVES(node.func.name):
-            continue
+    """The calls that hand an optimizer to a function or a method of a neighbouring file which saves the state of what
+    it is handed."""
+    for node, function in called_elsewhere(path, nodes, _SAVES):
         handed = (*node.args, *(value for _, value in node.keywords))
-        if node.func.name in imported and any(_is_optimizer(last(value)) for value in handed):
-            function = function_of(path, imported[node.func.name])
-            params = {param.name for param in function.params} if function is not None else set()
-            if function is not None and any(map(_is_optimizer, params)) and any(optimizers_saved((function,))):
-                yield node.at
+        takes = any(_is_optimizer(param.name) for param in function.params)
+        if takes and any(_is_optimizer(last(value)) for value in handed) and any(optimizers_saved((function,))):
+            yield node.at
 
 
 def blocks(body: tuple[ir.Stmt, ...]) -> Iterator[tuple[ir.Stmt, ...]]:

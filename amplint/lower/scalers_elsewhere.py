@@ -121,6 +121,37 @@ def _lowered(found: Outline, unit: ast.stmt) -> Body | None:
         return None
 
 
+def called_elsewhere(
+    path: str, nodes: Sequence[object], asked: Callable[[str], bool]
+) -> Iterator[tuple[ir.Call, ir.Function]]:
+    """The calls of what has a certain name, each with what is called: functions of neighbouring files, and methods of
+    objects whose class is there and that are made here."""
+    imported = imports(nodes)
+    made = {
+        last(node.target): public_name(node.value.func, imported)
+        for node in nodes
+        if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call)
+    }
+    for node in nodes:
+        if not isinstance(node, ir.Call) or not asked(last(node.func)):
+            continue
+        name, function = public_name(node.func, imported), None
+        if name:
+            function = function_of(path, name)
+        elif isinstance(node.func, ir.Attr) and (maker := made.get(last(node.func.owner))):
+            function = _method(path, maker, node.func.name)
+        if function is not None:
+            yield node, function
+
+
+def _method(path: str, qualified: str, name: str) -> ir.Function | None:
+    """A method of a class of a neighbouring file."""
+    known = _defined(path, qualified)
+    body = _lowered(known[2], known[2].names[known[1]][0]) if known is not None else None
+    own = (node for top in body or () if isinstance(top, ir.Class) for node in top.body)
+    return next((node for node in own if isinstance(node, ir.Function) and node.name == name), None)
+
+
 def calling(nodes: Sequence[object], body: Body, does: Callable[[Body], bool]) -> Iterator[ir.Call]:
     """The calls, in the order of the text, of methods that a class of another file has and that do something, but for
     those in whose place the module puts its own."""
