@@ -25,6 +25,9 @@ AVERAGES: Mapping[str, str] = {
 """Classes of averages, and the method that updates one."""
 
 UPDATES = frozenset(AVERAGES.values())
+BY_HAND = "<average by hand>"
+"""What a loop that blends the parameters of a model into those of an average goes by: it is handed both."""
+
 _NAMED, _OF_NUMBERS = ending(words.AVERAGE), within(words.NUMBER_AVERAGED)
 _ITSELF, _UPDATE, _COUNT = within(words.AVERAGE_ITSELF), within(words.AVERAGE_UPDATE), within(words.NOW_AND_THEN)
 

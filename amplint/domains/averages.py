@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amplint.dialects.averages import moved, updates_one
+from amplint.dialects.averages import BY_HAND, moved, updates_one
 from amplint.domains import parameter_owners
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
@@ -22,6 +22,8 @@ def taken_in(run: Run, node: ir.Call, args: list[Value]) -> Value:
     """The model whose weights a function takes into an average, by its name and by what it is handed; None if it is
     not known to be one that does so in every call."""
     name = getattr(node.func, "name", "")
+    if name == BY_HAND:
+        return args[1]
     if len(args) < 2 or not updates_one(name) or len(args) != len(node.args):
         return None
     place = moved([spelled(one) for one in (*node.args, *(value for _, value in node.keywords))])

@@ -8,6 +8,7 @@ from typing import NoReturn
 import libcst as cst
 
 from amplint.flow import program as ir
+from amplint.lower.averaging import as_averages
 from amplint.lower.bound_methods import by_their_objects
 from amplint.lower.drawn import as_loops
 from amplint.lower.expressions import AUGMENT, Expressions
@@ -33,7 +34,7 @@ class Statements:
         return self._all(node.body)
 
     def _all(self, nodes: Iterable[cst.CSTNode]) -> tuple[ir.Stmt, ...]:
-        return as_truths(as_switches(as_loops(found for node in nodes for found in self._one(node))))
+        return as_truths(as_averages(as_switches(as_loops(found for node in nodes for found in self._one(node)))))
 
     def _one(self, node: cst.CSTNode) -> Iterator[ir.Stmt]:
         if isinstance(node, cst.SimpleStatementLine):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.averages import AVERAGES, UPDATES, is_average, updates_one
+from amplint.dialects.averages import BY_HAND as AVERAGED_BY_HAND
 from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.methods import HOOKS, SWITCHES_GRADIENTS
 from amplint.dialects.public import CLIPS, COLLECTING, QUIET
@@ -91,7 +92,7 @@ class Usage:
         if measures(call) or (len(call.args) > 1 and updates_one(last(call.func))):
             return True
         if not isinstance(call.func, ir.Attr):
-            return last(call.func) in self.clips | self.wrappers | {BY_HAND}
+            return last(call.func) in self.clips | self.wrappers | {BY_HAND, AVERAGED_BY_HAND}
         method, owner = call.func.name, last(call.func.owner)
         if writes_gradients(method) or method == SWITCHES_GRADIENTS:
             return True

@@ -39,7 +39,8 @@ loss: nobody can guess what that is a mean of."""
 
 _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
-    r"all_reduce\(|dist\.reduce\(|get_\w*schedule\w*\(|TYPE_TO_SCHEDULER_FUNCTION|\b[A-Z]\w*LR\("
+    r"all_reduce\(|dist\.reduce\(|get_\w*schedule\w*\(|TYPE_TO_SCHEDULER_FUNCTION|\b[A-Z]\w*LR\(|"
+    r"zip\(\w+(?:\.\w+)*\.(?:named_)?parameters\("
 )
 _PRECISION = re.compile(r"\bautocast\(|\btorch\.(?:bfloat16|float16|half)\b")
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
@@ -303,8 +304,8 @@ def reduced(found: Outline, wanted: Collection[str]) -> str:
     for unit in units:
         lines[_first(unit) : unit.end_lineno] = found.lines[_first(unit) : unit.end_lineno]
     module = ast.Module(list(units), [])
-    for first, last, indent in blanks(module, list(found.lines), deciding(module)):
-        lines[first] = f"{indent}pass\n"
+    for first, last, instead in blanks(module, list(found.lines), deciding(module)):
+        lines[first] = instead
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     for first, last in unreached(module):
         lines[first:last] = ["\n"] * (last - first)

@@ -30,6 +30,7 @@ from amplint.source.unreached import unreached
 
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|num_items_in_batch|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
+    r"|zip\(\w+(?:\.\w+)*\.(?:named_)?parameters\("
     r"|requires_grad|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 MAX_DEPTH = 1000
@@ -64,8 +65,8 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
     if not sets_a_precision(text) and not any(_matters(node, text, acting) for node in every):
         return None
     lines = LINE.findall(text)
-    for first, last, indent in blanks(tree, lines, deciding(tree), seeds):
-        lines[first] = f"{indent}pass\n"
+    for first, last, instead in blanks(tree, lines, deciding(tree), seeds):
+        lines[first] = instead
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     for first, last in unreached(tree):
         lines[first:last] = ["\n"] * (last - first)
@@ -159,11 +160,14 @@ _EVERYBODY_S = frozenset("add call close eval fit forward get init load log main
 def blanks(
     tree: ast.Module, lines: list[str], told: frozenset[str], seeds: Collection[str] = ()
 ) -> Iterator[tuple[int, int, str]]:
-    """(first line, line after the last, indentation) of every function that cannot matter: it says no word of training,
-    makes and wraps no model and makes no object that a step is asked of, calls none of the `seeds` and no function of
-    the file that leads to one that does, to a model, a backward or a step, or to what is left to others, says nothing
-    of how a model is sharded, computes no schedule and no number of steps, counts and fills nothing that a test or a
-    loop asks for, hands out no batches, and puts nothing into its object by a name that is not written.
+    """(first line, line after the last, what stands there instead) of every function that cannot matter.
+
+    It says no word of training, makes and wraps no model and makes no object that a step is asked of, calls none of the
+    `seeds` and no function of the file that leads to one that does, to a model, a backward or a step, or to what is
+    left to others, says nothing of how a model is sharded, computes no schedule and no number of steps, counts and
+    fills nothing that a test or a loop asks for, hands out no batches, and puts nothing into its object by a name that
+    is not written. In its place stands one of its name that does nothing; nothing at all, where decorators make
+    something else of it, or where it goes on with that of a base class.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
@@ -175,6 +179,9 @@ def blanks(
         first, last = _rows(node)
         text = "".join(lines[first:last])
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+        kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+        plain = not node.decorator_list and "super(" not in text
+        instead = f"{kind} {node.name}(*_, **__): pass" if plain else "pass"
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
         silent = silent and id(node) not in kept and not (makes is not None and makes.search(text))
@@ -183,7 +190,7 @@ def blanks(
         silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
         gives = makes_a_model(node)
         if alone and silent and not (gives or makes_objects(node)):
-            idle.setdefault(node.name, []).append((first, last, indent))
+            idle.setdefault(node.name, []).append((first, last, f"{indent}{instead}\n"))
         elif gives or id(node) in made or _ACTS.search(text):
             acting.add(node.name)
         if _is_left_open(node):
