@@ -178,10 +178,6 @@ def blanks(
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
-        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-        kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-        plain = not node.decorator_list and "super(" not in text
-        instead = f"{kind} {node.name}(*_, **__): pass" if plain else "pass"
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
         silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
         silent = silent and id(node) not in kept and not (makes is not None and makes.search(text))
@@ -190,7 +186,7 @@ def blanks(
         silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
         gives = makes_a_model(node)
         if alone and silent and not (gives or makes_objects(node)):
-            idle.setdefault(node.name, []).append((first, last, f"{indent}{instead}\n"))
+            idle.setdefault(node.name, []).append((first, last, _instead(node, text)))
         elif gives or id(node) in made or _ACTS.search(text):
             acting.add(node.name)
         if _is_left_open(node):
@@ -200,6 +196,14 @@ def blanks(
     while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
         acting |= leading
     yield from (place for name, places in idle.items() if name not in acting for place in places)
+
+
+def _instead(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> str:
+    """What stands in the place of a function that cannot matter."""
+    indent = text[: len(text) - len(text.lstrip())]
+    kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    plain = not node.decorator_list and "super(" not in text
+    return f"{indent}{kind} {node.name}(*_, **__): pass\n" if plain else f"{indent}pass\n"
 
 
 _LEFT = re.compile(r"\bself\.((?:train|fit|learn)_\w+|\w+_(?:step|epoch|batch|iteration))\(")
