@@ -71,7 +71,7 @@ def autocast(run: Run, name: str, args: list[Value], keywords: dict[str, Value])
     device = device or given.get("device_type")
     open_ = isinstance(keywords, Incomplete)
     dtype = given.get("dtype", Symbol("dtype") if open_ else None)
-    return Autocast(_kind(device), dtype, given.get("enabled", Symbol("enabled") if open_ else True))
+    return Autocast(_kind(device), dtype, given.get("enabled", Symbol("enabled") if open_ else True), device)
 
 
 def _kind(device: Value) -> str | None:
@@ -110,8 +110,16 @@ def _region(run: Run, context: Autocast) -> Region:
         found = dtype_of(dtype)
         lowered = found if found in LOWER else Precision.UNKNOWN if found is Precision.OFF else Precision.LOWERED
         return Region(lowered, context.device)
-    default = Precision.LOWERED if run.defaults_changed else _DEFAULTS.get(context.device or "", Precision.LOWERED)
+    default = Precision.LOWERED if run.defaults_changed else _DEFAULTS.get(_device(run, context), Precision.LOWERED)
     return Region(default, context.device)
+
+
+def _device(run: Run, context: Autocast) -> str:
+    """The kind of device that a context without a dtype is for: CUDA in some run, where that is left to a setting."""
+    asked = context.asked
+    if context.device is None and isinstance(asked, Symbol) and run.equals(asked.text, "'cuda'", asked.origin):
+        return "cuda"
+    return context.device or ""
 
 
 def without_cuda(run: Run) -> bool:

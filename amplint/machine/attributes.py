@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from amplint.dialects import GOVERNS
 from amplint.dialects.methods import KEEPS_DTYPE, MAKES_MODELS, MOVES
+from amplint.dialects.syntax import DEVICE
 from amplint.domains import parameter_owners, provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
 from amplint.flow import program as ir
@@ -137,6 +138,8 @@ def _of_symbol(run: Run, owner: Symbol, name: str) -> Value:
         return known
     if name == "dataset" and "loaded" in owner.tags and owner.given is not None:
         return owner.given
+    if name == "type" and DEVICE in owner.tags and isinstance(owner.given, str):
+        return owner.given.partition(":")[0]
     text = f"{text_of(owner)}.{name}"
     half, through = owner.half and name in KEEPS_DTYPE, provenance.kept(owner, name)
     like = (owner.forward, owner.governed)

@@ -7,6 +7,7 @@ from amplint.dialects.averages import AVERAGES
 from amplint.dialects.constructors import role_of
 from amplint.dialects.decays import DECOUPLED, MODES
 from amplint.dialects.dialect import Role, ScalerClass
+from amplint.dialects.syntax import DEVICE
 from amplint.dialects.unseen import gives_an_object
 from amplint.domains import (
     clip_limits,
@@ -135,6 +136,8 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     origin = Origin.RUN if module or public.asks_the_machine(name) else Origin.DATA
     own = Precision.OFF if name.startswith(public.PLAIN) else Precision.UNKNOWN
     through = penalties.without_length(short, provenance.of(values))
+    if name == DEVICE and values and isinstance(values[0], str):
+        return Symbol(f"{name}({inner})", origin, tags=frozenset({DEVICE}), given=values[0])
     made = Symbol(f"{name}({inner})", origin, ran=own, reach=through, present=module)
     return tensors.computed(made, short, values)
 

@@ -13,11 +13,13 @@ from amplint.state.values import Incomplete, Keywords, Value
 
 @dataclass(frozen=True)
 class Autocast:
-    """An autocast context that has not been entered; `device` is `cuda`, `cpu` or None when it is not known."""
+    """An autocast context that has not been entered; `device` is `cuda`, `cpu` or None when it is not known, and then
+    `asked` is what stands there."""
 
     device: str | None
     dtype: Value = None
     enabled: Value = True
+    asked: Value = None
 
 
 @dataclass(frozen=True)
