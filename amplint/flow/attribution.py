@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from amplint.flow.crossing import crossed
+from amplint.flow.crossing import crossed, sole_scalers, stepped_by
 from amplint.protocol.events import BESIDE_OTHERS, OVERTAKEN, STEPS, TOO_EARLY, Event, Kind, Site
 
 Place = tuple[Site, ...]
@@ -285,8 +285,9 @@ def _feeds(events: Sequence[Event]) -> dict[Place, tuple[str, ...]]:
 
 
 def _by_scale(events: Sequence[Event], feeds: dict[Place, tuple[str, ...]]) -> dict[Place, tuple[str, ...]]:
-    """The same, where scaled and unscaled losses go before steps of both kinds, of optimizers that were not seen being
-    made: each feeds those of its own kind."""
+    """The same, where losses with and without a scale, or with those of several scalers, go before steps of both kinds:
+    each feeds those of its own kind; without a scale, of optimizers that were not seen being made."""
+    feeds = _by_scaler(events, feeds)
     made = {event.optimizer for event in events if event.kind is Kind.CREATE}
     unscales = {event.optimizer for event in events if event.kind is Kind.SCALER_STEP}
     scaled = {event.step_of_program: event.scaled for event in events if event.kind is Kind.BACKWARD}
@@ -296,6 +297,19 @@ def _by_scale(events: Sequence[Event], feeds: dict[Place, tuple[str, ...]]) -> d
         alone = tuple(name for name in names if name not in unscales)
         if made.isdisjoint(names) and alone and len(alone) < len(names) and kinds[names] == {True, False}:
             found[place] = tuple(name for name in names if name in unscales) if scaled[place] else alone
+    return found
+
+
+def _by_scaler(events: Sequence[Event], feeds: dict[Place, tuple[str, ...]]) -> dict[Place, tuple[str, ...]]:
+    """The same, where several scalers step: a loss feeds those that step next whose step takes its scale out, if there
+    are any."""
+    steps = stepped_by(events)
+    if len(steps) < 2:
+        return feeds
+    found = dict(feeds)
+    for place, scaler in sole_scalers(events).items():
+        own = tuple(name for name in feeds.get(place, ()) if name in steps.get(scaler, ()))
+        found[place] = own or found.get(place, ())
     return found
 
 

@@ -10,7 +10,7 @@ from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.state import counting, known_numbers
 from amplint.state.counting import tags_of
-from amplint.state.counts import Count, Length, Quotient, Remainder
+from amplint.state.counts import Count, Length, Quotient, Remainder, Turn
 from amplint.state.model import WINDOW
 from amplint.state.operations import COMPARISONS, OPERATIONS
 from amplint.state.run import Run
@@ -196,6 +196,8 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         return _membership(run, node, left, right)
     if (single := _is_single(run, node, left)) is not None:
         return single
+    if (later := _of_turn(run, node, left, right)) is not None:
+        return later
     left = _of_unknown_length(run, node, left)
     first, second = known_numbers.number(run, left), known_numbers.number(run, right)
     if first is None and second is not None and node.gates and _may_be_a_window(left):
@@ -211,6 +213,31 @@ def compare(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         )
         return Gated(answer, length, assumed=_varies(run, length or "")) if node.gates else answer
     return _unknown(node, left, right)
+
+
+def _of_turn(run: Run, node: ir.Compare, left: Value, right: Value) -> bool | None:
+    """The answer where the number of an epoch is compared with a limit beyond the epochs that are played, or None: in
+    some run it is one of the later ones."""
+    turn, limit = (left, right) if isinstance(left, Turn) else (right, left)
+    if not isinstance(turn, Turn) or isinstance(limit, Turn) or node.op not in _ORDERS:
+        return None
+    number, turns = known_numbers.number(run, limit), turn.turns
+    if number is None or number <= turns.played or (turns.end is not None and number >= turns.end):
+        return None
+    rises = (node.op in (">", ">=")) is (turn is left)  # true of the later ones
+    if turns.past is not None and number <= turns.past:
+        return rises
+    if turns.ahead is not None and number >= turns.ahead:
+        return not rises
+    answer = run.decide(spelled(node), Origin.RUN, default=not rises)
+    if answer is rises:
+        turns.past = number
+    else:
+        turns.ahead = number
+    return answer
+
+
+_ORDERS = frozenset({"<", "<=", ">", ">="})
 
 
 def _is_single(run: Run, node: ir.Compare, left: Value) -> bool | None:

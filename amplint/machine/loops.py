@@ -18,7 +18,7 @@ from amplint.flow.spelling import spelled
 from amplint.machine import comparison, endless, questions
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.state import known_numbers, truths
-from amplint.state.counts import Length
+from amplint.state.counts import Count, Length, Turn, Turns
 from amplint.state.model import LONGEST, MAX_ITERATIONS, WINDOW
 from amplint.state.run import Run
 from amplint.state.scopes import Scope
@@ -48,9 +48,13 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
         stream = run.stream_of(Symbol(spelled(node.source)))
     adding = _adds_up(run, scope, node, stream)
     trips = _trips(run, node, stream, adding)
+    turns = _turns(node, stream, trips)
 
     def begin(index: int) -> bool:
-        run.assign(scope, node.target, stream.item(index))
+        item = stream.item(index)
+        if turns is not None and isinstance(item, Count):
+            item = Turn(item, item.tags, turns)
+        run.assign(scope, node.target, item)
         return True
 
     over, gone_through = stream.batches and node.shape.nested, _gone_through(stream)
@@ -65,6 +69,15 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
         _finish(run, node, stream)
         return _orelse(run, scope, node)
     return None if signal == "break" else signal
+
+
+def _turns(node: ir.For, stream: Stream, trips: int) -> Turns | None:
+    """What is known of the numbers of epochs, None where a loop goes through anything else, or is played whole."""
+    last = stream.item(trips - 1) if node.shape.nested and not stream.batches and trips else None
+    if not isinstance(last, Count) or trips == stream.length:
+        return None
+    end = stream.item(stream.length - 1) if stream.length is not None else None
+    return Turns(last, end + 1 if isinstance(end, int) else None)
 
 
 def _is_filled_elsewhere(node: ir.For) -> bool:

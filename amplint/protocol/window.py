@@ -53,8 +53,8 @@ class Window:
     window's length, in this window and of what was erased. `losing`: the last completed windows in a row of which part
     was erased. `first` and `longest`: micro-steps of the first and of the longest completed window. `worth`: the weight
     of the last one. `averaged`: the places that took the weights into an average since the last step. `foreign`: since
-    the last step or erasure, a loss has left gradients on its way to another optimizer's parameters; `joined`: and one
-    of this optimizer alone was added to them. `shortened`: what has been accumulated since then was clipped.
+    the last step or erasure, a loss has left gradients on its way to another optimizer's parameters; `own`: one of this
+    optimizer alone has made some; `joined`: both. `shortened`: what has been accumulated since then was clipped.
     `unseen`: of the micro-steps, those whose gradients code that was not followed may have used: it may have stepped;
     `untold`: those of them that were erased since the last step.
     """
@@ -84,6 +84,7 @@ class Window:
     worth: Weight = None
     averaged: frozenset[Place] = frozenset()
     foreign: bool = False
+    own: bool = False
     joined: bool = False
     shortened: bool = False
     unseen: int = 0
@@ -117,6 +118,7 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
             erased_under=before.erased_under if kept else frozenset(),
             averaged=before.averaged if kept else frozenset(),
             foreign=kept and before.foreign,
+            own=kept and before.own,
             joined=kept and before.joined,
             shortened=kept and before.shortened,
             unseen=before.unseen if kept else before.micro_steps,
@@ -124,7 +126,7 @@ def advance_window(before: Window, event: Event, consumed: bool) -> Window:
     if event.kind is Kind.CLIP:
         return with_changes(before, shortened=before.micro_steps > 0)
     if event.kind is Kind.PASS:
-        return with_changes(before, foreign=True)
+        return with_changes(before, foreign=True, joined=before.joined or before.own)
     if event.kind is Kind.AVERAGE:
         return with_changes(before, averaged=before.averaged | {event.step_of_program})
     if event.kind is Kind.LOSS_DIVIDED:
@@ -178,6 +180,7 @@ def _backward(before: Window, event: Event, consumed: bool) -> Window:
         here=frozenset({passed.place}) if again else before.here | {passed.place},
         losses=(*(loss for loss in before.losses if loss is not known), passed),
         restacked=before.restacked + (consumed and before.micro_steps == 0),
+        own=before.own or event.alone,
         joined=before.joined or (before.foreign and event.alone),
         under=before.under | _under(event),
     )
@@ -246,6 +249,7 @@ def _step(before: Window, event: Event) -> Window:
         worth=worth(before),
         averaged=frozenset(),
         foreign=False,
+        own=False,
         joined=False,
         shortened=False,
         unseen=0,
@@ -284,6 +288,7 @@ def _emptied(before: Window) -> Window:
         stacking=before.stacking + 1 if before.restacked else 0,
         late=False,
         foreign=False,
+        own=False,
         joined=False,
         shortened=False,
         unseen=0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 
@@ -28,6 +29,34 @@ class Count(int):
         """A count of what the tags say."""
         made = super().__new__(cls, value)
         made.tags = tags
+        return made
+
+
+@dataclass
+class Turns:
+    """The turns of a loop over epochs, of which only the first are played.
+
+    `played`: the last of those; `end`: past the last of all, None if not known. Whoever compares the number of a turn
+    with a limit beyond what is played may mean a later one: `past` is the highest limit that the run takes for passed,
+    `ahead` the lowest one that it does not.
+    """
+
+    played: int
+    end: int | None
+    past: Fraction | int | None = None
+    ahead: Fraction | int | None = None
+
+
+class Turn(Count):
+    """The number of a turn of a loop over epochs."""
+
+    turns: Turns
+
+    def __new__(cls, value: int, tags: frozenset[str], turns: Turns | None = None) -> Turn:
+        """One of some turns; of nothing else, the only one."""
+        made = int.__new__(cls, value)
+        made.tags = tags
+        made.turns = turns or Turns(value, value + 1)
         return made
 
 

@@ -163,7 +163,7 @@ PASS, OWN = of(Kind.PASS, 8), of(Kind.BACKWARD, 9, alone=True)
         ([BACK, PASS, BACK], True, False),
         ([BACK, PASS, OWN], True, True),
         ([BACK, PASS, OWN, BACK], True, True),
-        ([OWN, BACK, PASS], True, False),
+        ([OWN, BACK, PASS], True, True),
         ([BACK, PASS, of(Kind.DIVIDE), OWN], True, True),
         ([BACK, PASS, ZERO, OWN], False, False),
         ([BACK, PASS, OWN, STEP], False, False),
