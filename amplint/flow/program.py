@@ -306,7 +306,8 @@ class Function(Node):
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: regions of a `forward`;
     `gives`: a loss, or acts. `silent`: it returns None. `left_open`: those who derive from its class fill it in.
-    `endless`: its values never end. `bound`: its own names. `updates`: the step of an optimizer, which does no more."""
+    `endless`: its values never end. `bound`: its own names. `updates`: the step of an optimizer, which does no more.
+    `left_aside`: it says no word of training, and is not here."""
 
     name: str
     params: tuple[Param, ...]
@@ -325,6 +326,7 @@ class Function(Node):
     endless: bool = False
     bound: frozenset[str] = frozenset()
     updates: bool = False
+    left_aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

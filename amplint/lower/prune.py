@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn, TypeVar
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.averages import BY_HAND
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.bound import bound
@@ -32,7 +33,7 @@ from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takers, usage_
 
 Body = tuple[ir.Stmt, ...]
 Loop = TypeVar("Loop", ir.For, ir.While)
-_DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update"})
+_DECIDING = frozenset({"zero_grad", "unscale_", "backward", "update", BY_HAND})
 
 
 @dataclass(frozen=True)
@@ -206,9 +207,11 @@ class _Pruner:
         return replace(node, test=test, body=body, orelse=self.body(node.orelse), gates=gates, leaves=leaves)
 
     def _decides(self, node: ir.If) -> bool:
-        """Whether a branch erases gradients, goes back, or jumps: then its test may be the test of a window."""
+        """Whether a branch erases gradients, goes back, averages weights, or jumps: then its test may be the test of a
+        window."""
         inside = self.contents.of((*node.body, *node.orelse))
-        return inside.jumps or bool(inside.calls & _DECIDING or inside.reaches & self.deeds.going_back)
+        called = inside.reaches & (self.deeds.going_back | self.deeds.averaging)
+        return inside.jumps or bool(inside.calls & _DECIDING or called)
 
     def _loop(self, node: Loop) -> Loop:
         inner = [part for child in node.body for part in walk(child) if isinstance(part, (ir.For, ir.While))]

@@ -16,6 +16,7 @@ from amplint.lower.flags import as_truths
 from amplint.lower.freezing import as_switches
 from amplint.lower.names import walk
 from amplint.source.parse import Tree
+from amplint.source.scout import LEFT_ASIDE
 
 
 class Statements:
@@ -178,7 +179,8 @@ def _function(self: Statements, node: cst.FunctionDef) -> Iterator[ir.Stmt]:
     generator = any("yield" in line for line in self.tree.lines[row - 1 : end]) and _yields(node)
     decorators = tuple(self.value(decorator.decorator) for decorator in node.decorators)
     params = self.expressions.params(node.params)
-    yield ir.Function(self.span(node.name), node.name.value, params, body, decorators, generator)
+    aside = not body and tuple(param.name for param in params) == LEFT_ASIDE
+    yield ir.Function(self.span(node.name), node.name.value, params, body, decorators, generator, left_aside=aside)
 
 
 def _yields(node: cst.CSTNode) -> bool:

@@ -89,10 +89,10 @@ class Usage:
 
     def acts(self, call: ir.Call) -> bool:
         """Whether a call may be an event of the training step."""
-        if measures(call) or (len(call.args) > 1 and updates_one(last(call.func))):
+        if measures(call) or averages(call):
             return True
         if not isinstance(call.func, ir.Attr):
-            return last(call.func) in self.clips | self.wrappers | {BY_HAND, AVERAGED_BY_HAND}
+            return last(call.func) in self.clips | self.wrappers | {BY_HAND}
         method, owner = call.func.name, last(call.func.owner)
         if writes_gradients(method) or method == SWITCHES_GRADIENTS:
             return True
@@ -299,12 +299,18 @@ def _takes(node: ir.Node) -> bool:
     return _TAKES(last(node.func)) and last(node.func) != "update" and not _SCHEDULER(last(node.func))
 
 
+def averages(call: ir.Call) -> bool:
+    """Whether a call takes the weights of a model into an average, by hand or by the name of what is called."""
+    name = last(call.func)
+    return name == AVERAGED_BY_HAND or (len(call.args) > 1 and updates_one(name))
+
+
 @dataclass(frozen=True)
 class Deeds:
     """The names of the module's functions that do something, in themselves or in what they call.
 
     `acting`: an event of the training step may happen; `stepping`: an optimizer steps; `going_back`: a loss is
-    back-propagated; `looping`: it is so in a loop; `zeroing`: gradients are zeroed.
+    back-propagated; `looping`: it is so in a loop; `zeroing`: gradients are zeroed; `averaging`: weights are averaged.
     """
 
     acting: frozenset[str]
@@ -312,6 +318,7 @@ class Deeds:
     going_back: frozenset[str]
     looping: frozenset[str]
     zeroing: frozenset[str]
+    averaging: frozenset[str] = frozenset()
 
 
 NO_DEEDS = Deeds(frozenset(), frozenset(), frozenset(), frozenset(), frozenset())
@@ -356,6 +363,7 @@ def deeds_of(
         going_back,
         closure(looping),
         closure(doing(erases) | others.zeroing),
+        closure(doing(averages)),
     )
 
 

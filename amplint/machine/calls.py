@@ -182,6 +182,8 @@ def _run_function(
     """Runs a function's body and returns what it returns; recursion and irrelevant functions are cut."""
     node = function.node
     name = node.name if isinstance(node, ir.Function) else "lambda"
+    if isinstance(node, ir.Function) and node.left_aside:
+        return _left_aside(run, name, args, keywords, at, instance)
     unknown_calls.hand_over_if_lost(run, node, args, keywords, at)
     if hidden.dispatches(node):
         return unknown_calls.call(run, Symbol(name), args, keywords, at)
@@ -207,6 +209,14 @@ def _run_function(
             return _result(run, function, scope)
     finally:
         del run.gates[depth:]
+
+
+def _left_aside(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value) -> Value:
+    """What a function returns that says no word of training; it may change what is kept in what it is handed."""
+    if run.in_batches:
+        places.handed_over(run, [*args, *keywords.values()])
+    text = f"{text_of(instance)}.{name}" if instance is not None else name
+    return unknown_calls.call(run, Symbol(text), args[instance is not None :], keywords, at, quiet=True)
 
 
 def _only_looks(node: ir.Function | ir.Lambda, args: Arguments) -> bool:

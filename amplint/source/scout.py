@@ -41,6 +41,9 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 OPERATORS = frozenset(f"__{kind}{name}__" for name in ("add", "sub", "mul", "truediv") for kind in ("", "r", "i"))
 """Methods that run where an operator stands."""
 
+LEFT_ASIDE = ("_", "__")
+"""The parameters of what stands in the place of a function that cannot matter."""
+
 _DRAWN_FROM = frozenset({"__iter__", "__next__"})
 _ENDLESS = re.compile(r"(?s)\bwhile (?:True|1)\b.*\byield\b")
 """What hands out batches, and perhaps never ends."""
@@ -203,7 +206,8 @@ def _instead(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> str:
     indent = text[: len(text) - len(text.lstrip())]
     kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     plain = not node.decorator_list and "super(" not in text
-    return f"{indent}{kind} {node.name}(*_, **__): pass\n" if plain else f"{indent}pass\n"
+    params = "*{}, **{}".format(*LEFT_ASIDE)
+    return f"{indent}{kind} {node.name}({params}): pass\n" if plain else f"{indent}pass\n"
 
 
 _LEFT = re.compile(r"\bself\.((?:train|fit|learn)_\w+|\w+_(?:step|epoch|batch|iteration))\(")
