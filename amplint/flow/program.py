@@ -18,9 +18,6 @@ class Node:
     at: Span
 
 
-# --- expressions -----------------------------------------------------------------------------------------------------
-
-
 Literal: TypeAlias = str | bytes | bool | int | float | None
 """What a literal stands for."""
 
@@ -306,8 +303,8 @@ class Function(Node):
 
     `backward`, `steps`, `zeroes`: through calls too; `loops`: backward in a loop; `casts`: regions of a `forward`;
     `gives`: a loss, or acts. `silent`: it returns None. `left_open`: those who derive from its class fill it in.
-    `endless`: its values never end. `bound`: its own names. `updates`: the step of an optimizer, which does no more.
-    `left_aside`: it says no word of training, and is not here."""
+    `endless`: its values never end. `bound`: its own names. `updates`: the step of an optimizer, and no more.
+    `left_aside`: no word of training is in it, nor anything else here."""
 
     name: str
     params: tuple[Param, ...]

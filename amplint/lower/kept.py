@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from amplint.flow import program as ir
+from amplint.lower.deeds import Deeds, deeds_of
 from amplint.lower.names import children, last, reaches, walk
-from amplint.lower.usage import Deeds, Usage, deeds_of, usage_of
+from amplint.lower.usage import Usage, usage_of
 
 Body = tuple[ir.Stmt, ...]
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
+from amplint.lower.deeds import deeds_of
 from amplint.lower.names import children, last, reaches, reads, walk
-from amplint.lower.usage import Usage, deeds_of, usage_of
+from amplint.lower.usage import Usage, usage_of
 from amplint.source.configured import configured
 
 Body = tuple[ir.Stmt, ...]

@@ -10,10 +10,10 @@ from pathlib import Path
 from amplint import dialects
 from amplint.dialects.dialect import Dialect
 from amplint.flow import program as ir
+from amplint.lower.deeds import Deeds
 from amplint.lower.names import last, walk
 from amplint.lower.prune import Surroundings, whole
 from amplint.lower.statements import Statements
-from amplint.lower.usage import Deeds
 from amplint.source.configured import configured
 from amplint.source.parse import parse
 

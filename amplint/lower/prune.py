@@ -13,6 +13,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.bound import bound
 from amplint.lower.contents import Contents
+from amplint.lower.deeds import NO_DEEDS, Deeds, deeds_of
 from amplint.lower.endless import endless
 from amplint.lower.forwards import forwards
 from amplint.lower.freezing import may_freeze
@@ -29,7 +30,7 @@ from amplint.lower.ranks import by_hand
 from amplint.lower.rates_by_hand import with_rates_by_hand
 from amplint.lower.relevance import Relevance
 from amplint.lower.stores import counted
-from amplint.lower.usage import NO_DEEDS, Deeds, Usage, deeds_of, takers, usage_of
+from amplint.lower.usage import Usage, takers, usage_of
 
 Body = tuple[ir.Stmt, ...]
 Loop = TypeVar("Loop", ir.For, ir.While)

@@ -17,11 +17,12 @@ from amplint.dialects.unseen import only_reads, only_runs
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.bars import moved
+from amplint.lower.deeds import Deeds
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.own_schedules import nameless, own_schedules
 from amplint.lower.stores import asked as asked_of
 from amplint.lower.stores import other_names, set_by_name, sets_outside, stored_in, touched
-from amplint.lower.usage import Deeds, Usage, acts
+from amplint.lower.usage import Usage, acts
 
 _MUTATORS = frozenset(
     """append extend add insert clear setdefault add_param_group div_ mul_ div pop popleft popitem remove discard update

@@ -6,9 +6,10 @@ from collections import Counter
 from typing import TypeVar
 
 from amplint.flow import program as ir
+from amplint.lower.deeds import deeds_of
 from amplint.lower.kept_in_objects import BY_NAME, depth_of_steps
 from amplint.lower.names import children, last, reads
-from amplint.lower.usage import deeds_of, usage_of
+from amplint.lower.usage import usage_of
 
 Body = tuple[ir.Stmt, ...]
 _ALL_NAMES = frozenset({"eval", "exec", "globals", "locals"})

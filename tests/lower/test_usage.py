@@ -3,7 +3,8 @@
 import pytest
 
 from amplint.dialects.schedules import UNREAD
-from amplint.lower.usage import deeds_of, usage_of
+from amplint.lower.deeds import deeds_of
+from amplint.lower.usage import usage_of
 from tests.lower.lowered import body_of
 
 
