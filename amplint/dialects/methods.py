@@ -20,6 +20,10 @@ LEAVES_GRAPH = frozenset("data detach detach_ device dtype grad item numel numpy
 KEEPS_NUMBERS = frozenset({"detach_", "requires_grad_", "masked_fill_", "nan_to_num_"})
 """They leave gradients as they are, but for elements that are repaired or left out."""
 
+COMPILED_FROM = "_orig_mod"
+"""Where a model that `torch.compile` made keeps the one that it compiles (torch 2.13, `_dynamo/eval_frame.py`,
+`OptimizedModule`): as far as a step goes they are the same."""
+
 KEEPS_DTYPE = frozenset("clone contiguous cpu cuda flatten permute reshape squeeze transpose unsqueeze view".split())
 """Their tensor has the dtype of the one that they are called on."""
 

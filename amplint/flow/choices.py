@@ -185,11 +185,12 @@ class _Search(Generic[R]):
         return likely[:1] or keys[: self.stride]
 
     def _ask(self, run: R, keys: list[str]) -> None:
-        """Tries what only this run asks, the next of several options for one, although nothing else happened in it."""
+        """Tries what only this run asks, the next of several options for one, although nothing else happened in it:
+        after the decisions of the run that is looked at, before those of others."""
         fresh = [key for key in keys if key not in self.asked]
         self.asked.update(fresh)
         if fresh:
-            self.waiting.append((run, fresh))
+            self.waiting.insert(1, (run, fresh))
 
     def _try(self, run: R, keys: list[str]) -> None:
         """Takes decisions of a run the other way together; when something else happens, halves of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.dialects.methods import KEEPS_DTYPE, MAKES_MODELS, MOVES
+from amplint.dialects.methods import COMPILED_FROM, KEEPS_DTYPE, MAKES_MODELS, MOVES
 from amplint.dialects.syntax import DEVICE
 from amplint.domains import parameter_owners, provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
@@ -48,7 +48,7 @@ def read(run: Run, owner: Value, name: str) -> Value:
     """`owner.name`."""
     if name == "_per_optimizer_states":
         run.emit(Kind.OPAQUE, ir.NOWHERE)  # the program goes by the scaler's own books
-    if type(owner) is Symbol and name == "__dict__":
+    if name == COMPILED_FROM or (type(owner) is Symbol and name == "__dict__"):
         return owner
     if type(owner) is Symbol:
         adopted = libraries.adopt(run, owner)
