@@ -7,6 +7,8 @@ are.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,7 +18,7 @@ from amplint.flow.breaches import Breach
 from amplint.flow.loop_places import extent, functions_in
 from amplint.protocol.events import Site
 from amplint.source.defaults import ones
-from amplint.source.definitions import text_of
+from amplint.source.definitions import outline, text_of
 from amplint.source.importing import importers
 
 MOST_CALLERS = 4
@@ -50,23 +52,47 @@ def upheld(
     breaches: Sequence[Breach], filename: str, reader: Callable[[str, Set[Key]], Witnessed | None]
 ) -> Iterator[Breach]:
     """The breaches that callers of a file in other files do not refute; where all of these only warn, so is it told.
-    What the file itself calls wrongly, those who do not come through that call cannot refute.
+    What the file itself calls wrongly, those who do not come through that call cannot refute. Nor can anybody refute
+    what somebody else calls in a way that nobody sees; and tests call with settings of their own.
 
     What one of them shows as a mistake is settled: `reader` is told of the others, and none is asked when all are.
     """
     here = {breach.key for breach in breaches if breach.site.path == filename}
-    unsettled, seen = set(here), list[Witnessed]()
-    for caller in importers(filename)[:MOST_CALLERS] if here else ():
-        found = reader(caller, unsettled) if unsettled else None
-        if found is not None:
+    callers = [one for one in importers(filename) if not _is_test(one, filename)] if here else []
+    unsettled, seen, unread = set(here), list[Witnessed](), callers[MOST_CALLERS:]
+    for caller in callers[:MOST_CALLERS]:
+        if not unsettled:
+            break
+        if (found := reader(caller, unsettled)) is None:
+            unread.append(caller)
+        else:
             seen.append(found)
             unsettled -= {key for key, mild in found.broken.items() if not mild and found.executes(key[1])}
     for breach in breaches:
         through = [breach.site, *(site for site in breach.calls if site.path == filename)]
         calling = [one.broken.get(breach.key) for one in seen if breach.key in here and all(map(one.executes, through))]
         told = [mild for mild in calling if mild is not None]
-        if told or not calling:
+        if told or not calling or any(_is_called(filename, breach.site, one) for one in unread):
             yield replace(breach, mild=breach.mild or (bool(told) and all(told)))
+
+
+def _is_test(path: str, tested: str) -> bool:
+    """Whether a file is one of tests of another, by the names that pytest looks for, or by a folder of its own."""
+    here, there = os.path.abspath(path), os.path.abspath(tested)
+    *folders, name = os.path.relpath(here, os.path.commonpath((here, there))).split(os.sep)
+    stem = os.path.splitext(name)[0]
+    return stem.startswith("test_") or stem.endswith("_test") or not _TESTS.isdisjoint(folders)
+
+
+_TESTS = frozenset({"test", "tests", "testing"})
+
+
+def _is_called(filename: str, site: Site, caller: str) -> bool:
+    """Whether a file calls what stands around a place in another one, by its name."""
+    found, text = outline(filename), text_of(caller)
+    names = found.names.items() if found is not None else ()
+    around = {name for name, units in names for one in units if one.lineno <= site.row <= (one.end_lineno or 0)}
+    return text is not None and any(re.search(rf"(?<![\w.]){re.escape(name)}\(", text) for name in around)
 
 
 def ones_around(text: str, filename: str) -> Set[str]:
