@@ -25,7 +25,7 @@ _SCALERS = {
     "torch.cuda.amp.GradScaler": ScalerClass("cuda"),
     "torch.cuda.amp.grad_scaler.GradScaler": ScalerClass("cuda"),
     "torch.cpu.amp.GradScaler": ScalerClass("cpu"),
-    "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler": ScalerClass(sharded=True),
+    "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler": ScalerClass(None, sharded=True),
 }
 _LOSSES = (
     "binary_cross_entropy",

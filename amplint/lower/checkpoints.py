@@ -7,6 +7,7 @@ handed it, a list of objects, attributes by name) makes the file one of which no
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -175,10 +176,11 @@ def _renewed(body: Iterable[ir.Stmt], scalers: set[str]) -> bool:
 
 def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
     """Whether something is handed a scaler, or an object that holds it, and may keep its state."""
-    holding = scalers | _holders(nodes, scalers)
+    holding, unpacked = scalers | _holders(nodes, scalers), _unpacked(nodes)
     for node in nodes:
-        if isinstance(node, (ir.Display, ir.Mapping, ir.Comprehension)) and _holds(node, scalers, holding):
-            return True
+        if isinstance(node, (ir.Display, ir.Mapping, ir.Comprehension)) and id(node) not in unpacked:
+            if _holds(node, scalers, holding):
+                return True
         if isinstance(node, ir.Text) and any(_looks_up(node.text, name) for name in holding):
             return True
         if isinstance(node, ir.Attr) and node.name == "__dict__" and _is_one_of(node.owner, holding):
@@ -191,6 +193,19 @@ def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
             if keeps(name) and any(_is_one_of(value, holding) for value in (*handed, *node.starred)):
                 return True
     return False
+
+
+def _unpacked(nodes: list[object]) -> set[int]:
+    """The tuples that hold nothing for long: what values are unpacked into, and what functions return of which every
+    call is unpacked."""
+    taken = [node for node in nodes if isinstance(node, ir.Assign) and isinstance(node.target, ir.Display)]
+    targets = {id(node.target) for node in taken}
+    called = Counter(last(node.func) for node in nodes if isinstance(node, ir.Call))
+    spread = Counter(last(call.func) for node in taken if isinstance(call := node.value, ir.Call))
+    functions = [node for node in nodes if isinstance(node, ir.Function)]
+    own = [one for one in functions if called[one.name] == spread[one.name] > 0]
+    returned = (part.value for one in own for part in walk(one) if isinstance(part, ir.Return))
+    return targets | {id(value) for value in returned if isinstance(value, ir.Display) and value.kind == "tuple"}
 
 
 def _apart(nodes: list[object], body: Iterable[ir.Stmt], scalers: set[str]) -> set[int]:
