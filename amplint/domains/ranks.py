@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from amplint.state.run import Run
 
 _WRAPPERS = {name: wrapper for dialect in DIALECTS for name, wrapper in dialect.wrappers.items()}
+_ASKED = frozenset(name for name, wrapper in _WRAPPERS.items() if wrapper is Wrapper.DDP)
 NO_FORWARD = OF_MODEL - {"forward"}
 _COMPUTES = within(words.LOSS, "logits forward train_step training_step encode encoder decode decoder embed predict")
 """Methods, besides the call itself, that run a model for its loss."""
@@ -181,8 +182,15 @@ def _wrapper(run: Run, value: Value) -> Wrapper:
     known = value.wrapper
     if known is Wrapper.NONE and any(value is one for one in run.ranks.inner):
         return Wrapper.INSIDE  # under the name that it had before it was wrapped
-    holds = isinstance(value, Symbol) and "no_sync" in run.program.usage.get(value.name, ())
-    return Wrapper.SOME if known is Wrapper.NONE and holds else known
+    if known is not Wrapper.NONE or not isinstance(value, Symbol):
+        return known
+    used = run.program.usage.get(value.name, frozenset())
+    for name in (
+        sorted(used & _ASKED) if not value.present else ()
+    ):  # elsewhere it is asked if it is wrapped: in some run
+        if run.decide(f"isinstance({value.text}, {name})", value.origin):
+            return _WRAPPERS[name]
+    return Wrapper.SOME if "no_sync" in used else known
 
 
 def _held(run: Run, model: str) -> bool:

@@ -9,7 +9,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import names_tokens, within
 from amplint.flow import program as ir
-from amplint.lower.names import binds, last, walk
+from amplint.lower.names import binds, imports, last, public_name, walk
 
 _WRAPPERS = frozenset(name for dialect in DIALECTS for name in dialect.wrappers)
 _CLASSES = frozenset(name.rpartition(".")[2] for name in _WRAPPERS)
@@ -70,6 +70,19 @@ def _totals(node: object, defined: frozenset[str]) -> bool:
 def _defined(nodes: Iterable[object]) -> frozenset[str]:
     """The functions and classes of a module."""
     return frozenset(node.name for node in nodes if isinstance(node, (ir.Function, ir.Class)))
+
+
+def asked(body: Iterable[ir.Stmt]) -> dict[str, set[str]]:
+    """What it is asked of whether a wrapper wraps it, with the public names of the wrappers."""
+    nodes = [node for statement in body for node in walk(statement)]
+    imported = imports(nodes)
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        if isinstance(node, ir.Call) and last(node.func) == "isinstance" and len(node.args) == 2:
+            wrappers = {public_name(node.args[1], imported)} & _WRAPPERS
+            if wrappers:
+                found.setdefault(last(node.args[0]), set()).update(wrappers)
+    return found
 
 
 def wrapping(body: Iterable[ir.Stmt]) -> frozenset[str]:

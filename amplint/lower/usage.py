@@ -21,7 +21,7 @@ from amplint.lower.held_optimizers import holding, optimizers
 from amplint.lower.loose_methods import handed
 from amplint.lower.names import binds, calls, last, walk
 from amplint.lower.norms import measures
-from amplint.lower.ranks import SWITCH, wrapped, wrapping
+from amplint.lower.ranks import SWITCH, asked, wrapped, wrapping
 
 _SCHEDULER, _OPTIMIZER, _SCALER = within(words.SCHEDULER, "lr"), within(words.OPTIMIZER), within(words.SCALER)
 _MODEL = within(words.MODEL)
@@ -33,10 +33,10 @@ _ACTS = frozenset({"backward", "zero_grad", "unscale_", "enter_context", "replay
 
 @dataclass(frozen=True)
 class Usage:
-    """The methods called on each name; and the names of functions that clip, of what is back-propagated, of scalers,
-    of weight averages, of what wraps a model for several processes, of what it made, and of lists of gradients; the
-    calls that drive a training; the names of what gradients are bound to, alone or several; those that optimizers
-    are given where they are made."""
+    """The methods called on each name, and the wrappers that it is asked for; and the names of functions that clip, of
+    what is back-propagated, of scalers, of weight averages, of what wraps a model for several processes, of what it
+    made, and of lists of gradients; the calls that drive a training; the names of what gradients are bound to, alone or
+    several; those that optimizers are given where they are made."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -214,6 +214,8 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 if node.func.name in ("backward", "scale"):
                     owner = (node.func.owner,) if node.func.name == "backward" else ()
                     losses |= {_divided(part) for part in (*owner, *node.args)}
+    for name, asked_for in asked(body).items():
+        methods.setdefault(name, set()).update(asked_for)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
