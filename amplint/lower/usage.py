@@ -214,8 +214,6 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 if node.func.name in ("backward", "scale"):
                     owner = (node.func.owner,) if node.func.name == "backward" else ()
                     losses |= {_divided(part) for part in (*owner, *node.args)}
-    for name, asked_for in asked(body).items():
-        methods.setdefault(name, set()).update(asked_for)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
@@ -234,8 +232,9 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
 
 
 def _handed_on(body: Iterable[ir.Stmt]) -> dict[str, set[str]]:
-    """The methods of each name that are values somewhere, and perhaps called where it has another name."""
-    methods: dict[str, set[str]] = {}
+    """The methods of each name that are values somewhere, and perhaps called where it has another name; and the
+    wrappers that it is asked for."""
+    methods: dict[str, set[str]] = asked(body)
     for method in handed(body):
         methods.setdefault(last(method.owner), set()).add(method.name)
     return methods
