@@ -213,10 +213,11 @@ def _run_function(
 
 def _left_aside(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value) -> Value:
     """What a function returns that says no word of training; it may change what is kept in what it is handed."""
+    handed = args[1:] if instance is not None else args
     if run.in_batches:
-        places.handed_over(run, [*args, *keywords.values()])
+        places.handed_over(run, [*handed, *keywords.values()])
     text = f"{text_of(instance)}.{name}" if instance is not None else name
-    return unknown_calls.call(run, Symbol(text), args[instance is not None :], keywords, at, quiet=True)
+    return unknown_calls.call(run, Symbol(text), handed, keywords, at, quiet=True)
 
 
 def _only_looks(node: ir.Function | ir.Lambda, args: Arguments) -> bool:

@@ -344,11 +344,12 @@ class Run:
         weight: Fraction | None = None,
         **rest: Unpack[Told],
     ) -> None:
-        """Adds an event to the trace; of a governed optimizer, which is not ours to judge, that it stepped."""
+        """Adds an event to the trace; of a governed optimizer, which is not ours to judge, that it stepped, or that the
+        scale may be out of its gradients."""
         if optimizer is not None and optimizer.governed:
-            if kind not in STEPS:
+            if kind not in STEPS and kind is not Kind.UNSCALE:
                 return
-            kind, rest = Kind.OPAQUE, {"detail": {"steps": "yes"}}
+            kind, rest = Kind.OPAQUE, {"detail": {"steps": "yes"} if kind in STEPS else {}}
         if kind is Kind.ZERO_GRAD and self.program.restores:
             kind = Kind.OPAQUE  # what was put aside before comes back
         if details := self._details(kind, optimizer) | (scaler.marks if scaler else {}):
