@@ -184,8 +184,6 @@ def _wrapper(run: Run, value: Value) -> Wrapper:
         return Wrapper.INSIDE  # under the name that it had before it was wrapped
     if known is not Wrapper.NONE or not isinstance(value, Symbol):
         return known
-    if value.text in run.ranks.switched:  # which nothing else has a switch for
-        return Wrapper.DDP
     used = run.program.usage.get(value.name, frozenset())
     for name in (
         sorted(used & _ASKED) if not value.present else ()
