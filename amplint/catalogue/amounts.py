@@ -129,10 +129,12 @@ def gated_alone(moment: Moment) -> bool:
 def averaged_again(moment: Moment) -> bool:
     """Whether the same place has averaged the weights before, and they have not moved since.
 
-    A step that is left out, as after an overflow, makes no windows: the first one had several micro-steps.
+    A step that is left out, as after an overflow, makes no windows: the first one had several micro-steps. A place that
+    counts to a length of its own comes more seldom than that of the model, for all that is known.
     """
-    window = moment.ledger.window
-    return window.first > 1 and moment.event.step_of_program in window.averaged
+    window, gate = moment.ledger.window, moment.event.gate
+    apart = gate is not None and window.gate is not None and gate.length != window.gate.length
+    return window.first > 1 and not apart and moment.event.step_of_program in window.averaged
 
 
 def stepping_words(moment: Moment) -> dict[str, str]:
