@@ -185,9 +185,8 @@ def _wrapper(run: Run, value: Value) -> Wrapper:
     if known is not Wrapper.NONE or not isinstance(value, Symbol):
         return known
     used = run.program.usage.get(value.name, frozenset())
-    for name in (
-        sorted(used & _ASKED) if not value.present else ()
-    ):  # elsewhere it is asked if it is wrapped: in some run
+    asked = () if value.present else sorted(used & _ASKED)  # elsewhere, whether it is wrapped: it is in some run
+    for name in asked:
         if run.decide(f"isinstance({value.text}, {name})", value.origin):
             return _WRAPPERS[name]
     return Wrapper.SOME if "no_sync" in used else known

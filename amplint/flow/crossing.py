@@ -51,11 +51,11 @@ def _feeds(events: Sequence[Event]) -> dict[Place, set[str]]:
 def _owners(events: Sequence[Event], feeds: Mapping[Place, set[str]]) -> dict[str, set[str]]:
     """The optimizers of each model: those that are made for it, or for parts of it or what it is a part of; or else of
     losses that reach it alone."""
-    held = [event for event in events if event.kind is Kind.CREATE and event.optimizer is not None]
+    held = [(one.optimizer, one.reach) for one in events if one.kind is Kind.CREATE and one.optimizer is not None]
     owners: dict[str, set[str]] = {}
     for model in {model for event in events if event.kind is Kind.BACKWARD for model, _ in event.reach}:
-        if own := {event.optimizer for event in held if any(_overlap(model, one) for one, _ in event.reach)} - {None}:
-            owners[model] = {name for name in own if name is not None}
+        if own := {name for name, reach in held if any(_overlap(model, one) for one, _ in reach)}:
+            owners[model] = own
     made = set(owners)
     for event in events:
         if _alone(event) and (model := next(iter(event.reach))[0]) not in made:

@@ -26,7 +26,7 @@ from amplint.source.makers import (
     speaks_of_strategy,
 )
 from amplint.source.reading import Unreadable, decoded, read
-from amplint.source.scout import OPERATORS, TRAINING, UNWRAPS, blanks, deciding
+from amplint.source.scout import OPERATORS, SIDE_BY_SIDE, TRAINING, UNWRAPS, blanks, deciding
 from amplint.source.trees import every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
@@ -40,7 +40,7 @@ loss: nobody can guess what that is a mean of."""
 _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
     r"all_reduce\(|dist\.reduce\(|get_\w*schedule\w*\(|TYPE_TO_SCHEDULER_FUNCTION|\b[A-Z]\w*LR\(|"
-    rf"zip\(\w+(?:\.\w+)*\.(?:named_)?parameters\(|{UNWRAPS}"
+    rf"{SIDE_BY_SIDE}|{UNWRAPS}"
 )
 _PRECISION = re.compile(r"\bautocast\(|\btorch\.(?:bfloat16|float16|half)\b")
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")

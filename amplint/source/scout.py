@@ -31,10 +31,12 @@ from amplint.source.unreached import unreached
 UNWRAPS = r"""getattr\(\w+(?:\.\w+)*, ?["']module["']|\.module\("""
 """What takes a model out of its wrapper, or calls it there."""
 
+SIDE_BY_SIDE = r"zip\(\w+(?:\.\w+)*\.(?:named_)?parameters\("
+"""What goes through the parameters of two models at once, as averages of weights do."""
+
 TRAINING = re.compile(
     r"(?i)backward|\.step\b|zero_grad|scaler|optim|autocast|clip_grad|sched|loss|entropy|criterion|accum|\.grad\b|unscale|training_step|custom_[fb]wd|num_items_in_batch|all_reduce|dist\.reduce|\.prepare\(|\.half\(\)|float16"
-    rf"|{UNWRAPS}"
-    r"|zip\(\w+(?:\.\w+)*\.(?:named_)?parameters\("
+    rf"|{UNWRAPS}|{SIDE_BY_SIDE}"
     r"|requires_grad|register_\w*hook|isinstance\(\w+(?:\.\w+)*, ?F(?:SDP|ullySharded)"
 )
 MAX_DEPTH = 1000

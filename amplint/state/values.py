@@ -54,8 +54,8 @@ class Symbol:
     `offset` is a whole number added to it. `forward`: what a model returned, so that its loss is a mean over the batch.
     `governed`: it belongs to a framework that divides, scales, clips or gates by itself. `tags` say what a number
     counts (`batches`, `divided` by the window). `ran`: the precision of a forward, or of a model. `wrapper`: a model's.
-    `half`: by float16 autocast. `present`: not None, whatever it is. `endless`. `given`: its optimizer,
-    data set or device.
+    `half`: by float16 autocast. `present`: not None, whatever it is. `endless`. `given`: its optimizer, data set or
+    device.
     """
 
     text: str
