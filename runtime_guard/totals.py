@@ -115,7 +115,9 @@ def kept_in(frames: Sequence[FrameType]) -> Iterator[Kept]:
                 for attribute, inner in attributes.items():
                     for key, held in _many(inner):
                         holder = _Holder(f"self.{attribute}", key)
-                        yield from _kept(*_grown_by_methods(type(value), holder), held)
+                        path, tree, place = _grown_by_methods(type(value), holder)
+                        handed = _handed(frame, f"{name}.{type(value).__name__}", tree, place, holder, held)
+                        yield from [handed] if handed is not None else _kept(path, place, held)
 
 
 def _kept(path: str, place: tuple[_Grown, bool] | None, held: int) -> Iterator[Kept]:
@@ -123,6 +125,45 @@ def _kept(path: str, place: tuple[_Grown, bool] | None, held: int) -> Iterator[K
         node, bounded = place
         columns = node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
         yield Kept(_shown(node), Site(path, node.lineno, *columns), held, bounded)
+
+
+def _handed(
+    frame: FrameType, owner: str, tree: ast.Module, place: tuple[_Grown, bool] | None, holder: _Holder, held: int
+) -> Kept | None:
+    """What an object keeps of what one of its methods is handed: told where a frame calls that method of the object,
+    which may be handed numbers elsewhere. None where the method keeps what it computes itself, or is not called there.
+    `owner`: the variable that is the object, and the name of its class.
+    """
+    if place is None:
+        return None
+    methods = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]
+    grows = next((one for one in methods if place[0] in ast.walk(one)), None)
+    added = place[0].value.args[-1] if isinstance(place[0].value, ast.Call) else place[0].value
+    if grows is None or not _parameters(grows) & {one.id for one in ast.walk(added) if isinstance(one, ast.Name)}:
+        return None
+    variable, _, kind = owner.partition(".")
+    made = [one for child in _body(frame) for one in ast.walk(child) if isinstance(one, ast.Call)]
+    calls = [
+        (one.func.attr, one) for one in made if isinstance(one.func, ast.Attribute) and _is(one.func.value, variable)
+    ]
+    call = next((one for name, one in calls if name == grows.name), None)
+    if call is None:
+        return None
+    columns = call.col_offset + 1, call.end_lineno or 0, (call.end_col_offset or 0) + 1
+    emptying = {one.name for one in methods if any(_sets_anew(inner, holder) for inner in ast.walk(one))}
+    shown = ".".join((kind, *_shown(place[0]).split(".")[1:]))
+    emptied = not emptying.isdisjoint(name for name, _ in calls)
+    return Kept(shown, Site(frame.f_code.co_filename, call.lineno, *columns), held, emptied)
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _parameters(method: ast.FunctionDef) -> set[str]:
+    """What a method is handed, but for the object itself."""
+    given = method.args
+    return {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)[1:]}
 
 
 def _many(value: Any) -> Iterator[tuple[Hashable, int]]:
@@ -162,7 +203,7 @@ def _listed(values: list[Any]) -> int:
 
 
 def _held(total: Tensor) -> int:
-    """How many losses that were back-propagated are in a sum."""
+    """How many losses that were back-propagated are in a sum, each perhaps times a number."""
     waiting, found, seen = [total.grad_fn], set(), 0
     while waiting and seen < _NODES:
         node: Any = waiting.pop()
@@ -170,18 +211,27 @@ def _held(total: Tensor) -> int:
         token = metadata_of(node).get(_MARK)
         if token is not None:
             found.add(id(token))
-        elif node.name() == "AddBackward0":
+        elif node.name() in _FACTORS:
             waiting += [inner for inner, _ in node.next_functions if inner is not None]
     return len(found)
 
 
 def _grown(frame: FrameType, holder: _Holder) -> tuple[_Grown, bool] | None:
     """The statement in a frame's source that adds to a variable, and whether its innermost loop sets that anew."""
-    tree = _tree(frame.f_code.co_filename)
-    if tree is None:
-        return None
-    first = frame.f_code.co_firstlineno
-    return _grown_in(tree.body, holder, ()) if frame.f_code.co_name == "<module>" else _in_function(tree, first, holder)
+    return _grown_in(_body(frame), holder, ())
+
+
+def _body(frame: FrameType) -> list[ast.stmt]:
+    """The statements of a frame's code; none where its source is not there."""
+    tree, first = _tree(frame.f_code.co_filename), frame.f_code.co_firstlineno
+    if tree is None or frame.f_code.co_name == "<module>":
+        return tree.body if tree is not None else []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
+            if min(lines) == first:
+                return node.body
+    return []
 
 
 def _tree(path: str) -> ast.Module | None:
@@ -191,18 +241,19 @@ def _tree(path: str) -> ast.Module | None:
         return None
 
 
-def _grown_by_methods(owner: type, holder: _Holder) -> tuple[str, tuple[_Grown, bool] | None]:
-    """The file and statement in which a class adds to an attribute, and whether one of its methods sets that anew."""
+def _grown_by_methods(owner: type, holder: _Holder) -> tuple[str, ast.Module, tuple[_Grown, bool] | None]:
+    """The file, its code and the statement in which a class adds to an attribute, and whether one of its methods sets
+    that anew."""
     for one in owner.__mro__:
         for method in vars(one).values():
             path = str(getattr(getattr(method, "__code__", None), "co_filename", ""))
             tree = _tree(path) if path else None
             for node in ast.walk(tree) if tree is not None else ():
-                if isinstance(node, _Grown) and _adds_to(node, holder):
-                    return path, (node, _set_anew_by(tree, holder))
+                if tree is not None and isinstance(node, _Grown) and _adds_to(node, holder):
+                    return path, tree, (node, _set_anew_by(tree, holder))
             if tree is not None:
                 break
-    return "", None
+    return "", ast.Module([], []), None
 
 
 def _set_anew_by(tree: ast.AST | None, holder: _Holder) -> bool:
@@ -210,15 +261,6 @@ def _set_anew_by(tree: ast.AST | None, holder: _Holder) -> bool:
     methods = [node for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.FunctionDef)]
     late = [method for method in methods if method.name != "__init__"]
     return any(_sets_anew(node, holder) for method in late for node in ast.walk(method))
-
-
-def _in_function(tree: ast.Module, first: int, holder: _Holder) -> tuple[_Grown, bool] | None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = [node.lineno, *(decorator.lineno for decorator in node.decorator_list)]
-            if min(lines) == first:
-                return _grown_in(node.body, holder, ())
-    return None
 
 
 def _grown_in(body: Iterable[ast.stmt], holder: _Holder, loop: Sequence[ast.stmt]) -> tuple[_Grown, bool] | None:

@@ -12,6 +12,7 @@ PYTHON = Dialect(
     primitives={
         "attr.evolve": "replaced",
         "attrs.evolve": "replaced",
+        "collections.defaultdict": "filling",
         "collections.deque": "queue",
         "collections.namedtuple": "named_tuple",
         "contextlib.ExitStack": "stack_of_contexts",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from amplint.flow import program as ir
-from amplint.flow.spelling import spelled
-from amplint.protocol.events import Kind
+from amplint.flow.spelling import root, spelled
+from amplint.protocol.events import Kind, Site
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, mappings
 from amplint.state.records import Latest
 from amplint.state.run import Run
 from amplint.state.scopes import Scope
-from amplint.state.values import Instance, Loss, Symbol, Trail, Value
+from amplint.state.values import Class, Instance, Loss, Symbol, Trail, Value
 
 
 def begun(run: Run, value: Value) -> Value:
@@ -39,7 +39,7 @@ def _parts(trail: Trail) -> tuple[Trail, ...]:
     return (trail, *trail.terms)
 
 
-def kept(run: Run, target: ir.Expr, before: Value, value: Value, at: ir.Span) -> None:
+def kept(run: Run, scope: Scope, target: ir.Expr, before: Value, value: Value, at: ir.Span) -> None:
     """Tells of a name to which a loss was added, if it now holds losses of earlier micro-steps that were
     back-propagated. `before`: what it held; a number that was added brings no graph, and a sum without it is a new one.
     """
@@ -51,15 +51,13 @@ def kept(run: Run, target: ir.Expr, before: Value, value: Value, at: ir.Span) ->
     for one in mappings.held(value):
         if isinstance(one, Loss) and one.attached and any(id(part) not in known for part in one.trail.terms):
             if changed or not known.isdisjoint(id(part) for part in _parts(one.trail)):
-                _kept(run, target, one, at)
+                _kept(run, scope, target, one, at)
 
 
-def _kept(run: Run, target: ir.Expr, value: Loss, at: ir.Span) -> None:
+def _kept(run: Run, scope: Scope, target: ir.Expr, value: Loss, at: ir.Span) -> None:
     held = sum(trail.passed and _earlier(run, trail) for trail in value.trail.terms)
-    if not held:
-        return
-    value.trail.kept |= {at}
-    _tell(run, target, held, at)
+    if held:
+        value.trail.kept |= {_tell(run, scope, target, held, at)}
 
 
 def _earlier(run: Run, trail: Trail) -> bool:
@@ -67,12 +65,35 @@ def _earlier(run: Run, trail: Trail) -> bool:
     return trail.born is None or trail.born[0] not in (run.tick, -1)
 
 
-def _tell(run: Run, target: ir.Expr, held: int, at: ir.Span, empties: bool = False) -> None:
-    bounded = {"bounded": "yes"} if empties or _bounded(run, target) else {}
-    detail = {"held": str(held), "name": spelled(target), **bounded}
-    if run.kept.setdefault(str(at), run.passed[1]) == run.passed[1]:
+def _tell(run: Run, scope: Scope, target: ir.Expr, held: int, at: ir.Span, empties: bool = False) -> str:
+    """Tells of a total that holds so many losses; the key of the total.
+
+    What a method keeps that is handed a loss is told where it is called: it may be handed numbers elsewhere.
+    """
+    called, name = _handed(run, scope, target), spelled(target)
+    key = str(at) if called is None else str(called)
+    anew = _bounded(run, target)
+    if called is not None and isinstance(scope.instance, Instance):
+        name = ".".join((scope.instance.klass.node.name, *name.split(".")[1:]))
+        anew = _emptied(run, scope.instance.klass, target)
+    bounded = {"bounded": "yes"} if empties or anew else {}
+    detail = {"held": str(held), "name": name, **bounded}
+    if run.kept.setdefault(key, run.passed[1]) == run.passed[1]:
         detail["within"] = "yes"  # no update so far since it first kept one
-    run.emit(Kind.KEEP, at, total=str(at), detail=detail)
+    run.emit(Kind.KEEP, at, total=key, detail=detail)
+    if called is not None:
+        run.events[-1] = with_changes(run.events[-1], site=called, stack=run.events[-1].stack[:-1])
+    return key
+
+
+def _handed(run: Run, scope: Scope, target: ir.Expr) -> Site | None:
+    """Where the method was called that is handed a loss and adds it to what its object holds; None elsewhere."""
+    function = scope.function.node if scope.function is not None else None
+    if not isinstance(function, ir.Function) or not isinstance(scope.instance, Instance) or not run.stack:
+        return None
+    own, *params = [param.name for param in function.params]
+    given = any(isinstance(scope.names.get(name), Loss) for name in params)
+    return run.stack[-1] if given and root(target) == own else None
 
 
 def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
@@ -80,12 +101,13 @@ def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
 
     A queue of limited length lets go of the first ones.
     """
-    values = run.evaluate(scope, target) if isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
+    made = isinstance(target, ir.Call) and getattr(target.func, "name", "") == "setdefault"
+    values = run.evaluate(scope, target) if made or isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
     items = values if isinstance(values, list) and not isinstance(values, Latest) else []
     losses = [one for item in items for one in _inside(item) if isinstance(one, Loss) and one.attached]
     held = sum(any(part.passed and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses)
     if held and not run.without_graph:
-        _tell(run, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
+        _tell(run, scope, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
 
 
 def _inside(item: Value) -> Iterable[Value]:
@@ -105,11 +127,36 @@ def _last(target: ir.Expr) -> str:
 
 def _bounded(run: Run, target: ir.Expr) -> bool:
     """Whether a total begins anew in the loop over the batches, or over the windows; of an attribute nobody knows."""
+    if isinstance(target, ir.Call) and isinstance(target.func, ir.Attr):
+        target = target.func.owner  # of `held.setdefault(key, [])`
     while isinstance(target, ir.Item):
         target = target.owner
     stepping = max((at for at, shape in enumerate(run.loops) if shape.steps), default=len(run.loops) - 2)
     inside = run.loops[max(stepping, 0) :]
     return not isinstance(target, ir.Name) or any(target.name in shape.anew for shape in inside)
+
+
+def _emptied(run: Run, klass: Class, target: ir.Expr) -> bool:
+    """Whether one of the methods of an object, which others call, sets anew what the object keeps."""
+    called = {name for owner, names in run.program.usage.items() if owner != "self" for name in names}
+    methods = (one for one in klass.node.body if isinstance(one, ir.Function) and one.name in called)
+    return any(_field(one.target) == _field(target) for method in methods for one in _set_anew(method.body))
+
+
+def _field(target: ir.Expr) -> str:
+    """The attribute of an object at which a chain of attributes and elements begins."""
+    while isinstance(target, (ir.Attr, ir.Item)) and not isinstance(target.owner, ir.Name):
+        target = target.owner
+    return spelled(target)
+
+
+def _set_anew(nodes: Iterable[ir.Stmt]) -> Iterator[ir.Assign]:
+    """The assignments, loops included, of what does not depend on what was held."""
+    for node in nodes:
+        if isinstance(node, ir.Assign) and _field(node.target) not in spelled(node.value):
+            yield node
+        elif isinstance(node, (ir.For, ir.If)):
+            yield from _set_anew(node.body)
 
 
 def added(run: Run, loss: Loss) -> dict[str, str]:
@@ -136,5 +183,5 @@ def spent(run: Run, trail: Trail, at: ir.Span) -> None:
     """Tells of a backward of losses, and of totals that need their graphs for it."""
     for part in _parts(trail):
         part.passed = True
-    for place in sorted(trail.kept):
-        run.emit(Kind.SPEND, at, total=str(place))
+    for total in sorted(trail.kept):
+        run.emit(Kind.SPEND, at, total=total)

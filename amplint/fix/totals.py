@@ -50,8 +50,14 @@ def _added(statement: cst.CSTNode) -> Added | None:
         return (target, sides) if isinstance(target, cst.BaseExpression) else None
     call = statement.value if isinstance(statement, cst.Expr) else None
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.args:
-        return call.func.value, _held(call.args[0].value)
+        return call.func.value, _held(_argument(call))
     return None
+
+
+def _argument(call: cst.Call) -> cst.BaseExpression:
+    """What a call adds to what its method belongs to: the one argument that is a loss by its name, else the first."""
+    losses = [one.value for one in call.args if _may_have_graph(one.value)]
+    return losses[0] if len(losses) == 1 else call.args[0].value
 
 
 def _held(value: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -107,7 +113,7 @@ def _may_have_graph(value: cst.BaseExpression) -> bool:
     """Whether something called a loss is added, and not as a number."""
     source = cst.Module([]).code_for_node(value)
     names = {one.value for one in every(value) if isinstance(one, cst.Name)}
-    return _LOSS(source) and not names & _WITHOUT_GRAPH
+    return not isinstance(value, cst.BaseString) and _LOSS(source) and not names & _WITHOUT_GRAPH
 
 
 def _loss_in(value: cst.BaseExpression) -> cst.BaseExpression:

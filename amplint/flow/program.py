@@ -117,12 +117,14 @@ class Mapping(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Node):
-    """`[element for target in source]`, of any kind of bracket; `tests`: what its `if`s ask of each."""
+    """`[element for target in source]`, of any kind of bracket; `tests`: what its `if`s ask of each; `key`: of a dict,
+    under which `element` stands."""
 
     element: Expr
     target: Expr
     source: Expr
     tests: tuple[Expr, ...] = ()
+    key: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,13 @@ def spelled(node: object) -> str:
     return getattr(node, "text", "...")
 
 
+def root(target: ir.Expr) -> str:
+    """The plain name at which a chain of attributes and elements begins; empty if it begins with something else."""
+    while isinstance(target, (ir.Attr, ir.Item)):
+        target = target.owner
+    return target.name if isinstance(target, ir.Name) else ""
+
+
 def plain_names(target: ir.Expr) -> Iterator[str]:
     """The plain names that an assignment to `target` binds; no attribute, no element."""
     if isinstance(target, ir.Name):

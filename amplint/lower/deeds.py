@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from amplint.flow import program as ir
 from amplint.lower.aliases import NAMELESS, aliases_of
+from amplint.lower.keepers import keepers
 from amplint.lower.left_open import is_left_open
 from amplint.lower.loose_methods import loose_methods
 from amplint.lower.names import binds, calls, functions, reaches, walk
@@ -19,6 +20,7 @@ class Deeds:
 
     `acting`: an event of the training step may happen; `stepping`: an optimizer steps; `going_back`: a loss is
     back-propagated; `looping`: it is so in a loop; `zeroing`: gradients are zeroed; `averaging`: weights are averaged.
+    `keeping`: the statements, by identity, that hand losses to what keeps them, and those that keep them.
     """
 
     acting: frozenset[str]
@@ -27,6 +29,7 @@ class Deeds:
     looping: frozenset[str]
     zeroing: frozenset[str]
     averaging: frozenset[str] = frozenset()
+    keeping: frozenset[int] = frozenset()
 
 
 NO_DEEDS = Deeds(frozenset(), frozenset(), frozenset(), frozenset(), frozenset())
@@ -41,6 +44,7 @@ def deeds_of(
 ) -> Deeds:
     """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
     what those are called; `given`: objects that are called and made elsewhere."""
+    body = tuple(body)
     found, loose = list(functions(body)), [(f"<{at}>", *method) for at, method in enumerate(loose_methods(body))]
     every = [*found, *((NAMELESS, node) for node in _nameless(body)), *((name, call) for name, call, _ in loose)]
     called = [(name, reaches(node, usage.driven)) for name, node in every]
@@ -60,7 +64,8 @@ def deeds_of(
     def doing(act: Callable[[ir.Call], bool]) -> set[str]:
         return {name for name, made in own if any(act(call) for call in made)}
 
-    changing = {name for name, node in every if _takes_part(node, usage)}
+    keeping, kept = keepers(body, usage.losses)
+    changing = {name for name, node in every if _takes_part(node, usage)} | keeping
     going_back = closure(doing(goes_back) | others.going_back)
     looping = {name for name, node in found if any(_loops_back(child, going_back, usage) for child in node.body)}
     return Deeds(
@@ -70,6 +75,7 @@ def deeds_of(
         closure(looping),
         closure(doing(erases) | others.zeroing),
         closure(doing(averages)),
+        kept,
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from amplint.flow import program as ir
+from amplint.lower import keepers
 from amplint.lower.documents import with_documents
 from amplint.lower.names import binds, walk
 from amplint.lower.star_imports import spelled_out
@@ -48,15 +49,15 @@ def neighbours_of(path: str, body: Body) -> Neighbours:
     """All that a file takes from its neighbours."""
     found = Neighbours()
     wanted: dict[str, set[str]] = {}
-    bodies = {path: body}
+    bodies, keeping = {path: body}, keepers.handed(body)
     for _ in range(DEPTH):
         asked = {file: set(names) for file, names in wanted.items()}
         for importer, statements in bodies.items():
-            _ask(found, importer, statements, wanted)
+            _ask(found, importer, statements, wanted, keeping)
         changed = [file for file, names in wanted.items() if names != asked.get(file) and file != path]
         bodies = {}
         for file in changed[:MAX_FILES]:
-            taken = _taken(file, wanted[file])
+            taken = _taken(file, wanted[file], keeping)
             if taken is not None and _fits(found, file):
                 found.bodies[file] = bodies[file] = taken
     found.links = {here: there for here, there in found.links.items() if there[0] in found.bodies}
@@ -68,18 +69,19 @@ def _fits(found: Neighbours, file: str) -> bool:
     return file in found.bodies or len(found.bodies) < MAX_FILES
 
 
-def _ask(found: Neighbours, importer: str, body: Body, wanted: dict[str, set[str]]) -> None:
-    """Adds where the names lead that a body uses, and what its neighbours are therefore asked for."""
+def _ask(found: Neighbours, importer: str, body: Body, wanted: dict[str, set[str]], handed: frozenset[str]) -> None:
+    """Adds where the names lead that a body uses, and what its neighbours are therefore asked for. `handed`: the
+    methods that a loss is handed to."""
     uses = _uses(body)
     for qualified, base in uses.items():
         if (importer, qualified) in found.links:
             continue
-        target = _target(importer, qualified, _HOPS, base)
+        target = _target(importer, qualified, _HOPS, base, handed)
         if isinstance(target, bool):
             found.quiet |= {(importer, qualified)} if target else set()
             continue
         file, name, outlined = target
-        if worth_following(outlined, name, base):
+        if worth_following(outlined, name, base, handed):
             wanted.setdefault(file, set()).add(name)
             found.links[importer, qualified] = (file, name)
         elif is_quiet(outlined, name):
@@ -92,13 +94,13 @@ Target = tuple[str, str, Outline] | bool
 """A file, the name in it and its outline; or that there is nothing to follow (True: it does nothing)."""
 
 
-def _target(importer: str, qualified: str, hops: int, base: bool) -> Target:
+def _target(importer: str, qualified: str, hops: int, base: bool, handed: frozenset[str]) -> Target:
     """The file that defines what a name means exactly, through re-exports."""
     place = resolved(importer, qualified)
     if place is None or len(place[1]) != 1 or not hops:
         return False
     file, (name,) = place
-    known = at_a_glance(file, name, base)
+    known = at_a_glance(file, name, base, handed)
     if known is not None:
         return known
     found = outline(file)
@@ -108,11 +110,11 @@ def _target(importer: str, qualified: str, hops: int, base: bool) -> Target:
         every = [
             target
             for module in found.stars
-            if (target := _target(file, f"{module}{'' if module.endswith('.') else '.'}{name}", hops - 1, base))
+            if (target := _target(file, f"{module}{'' if module.endswith('.') else '.'}{name}", hops - 1, base, handed))
         ]
         return every[0] if len(every) == 1 else False
     other = handed_on(found, name)
-    return (file, name, found) if other is None else _target(file, other, hops - 1, base)
+    return (file, name, found) if other is None else _target(file, other, hops - 1, base, handed)
 
 
 def function_of(importer: str, qualified: str, hops: int = _HOPS) -> ir.Function | None:
@@ -129,24 +131,25 @@ def function_of(importer: str, qualified: str, hops: int = _HOPS) -> ir.Function
     return next((node for node in taken or () if isinstance(node, ir.Function) and node.name == name), None)
 
 
-def _taken(file: str, names: set[str]) -> Body | None:
+def _taken(file: str, names: set[str], handed: frozenset[str] = frozenset()) -> Body | None:
     """The lowered definitions of a file, None if they cannot be read.
 
     Kept by the file and the names, for as long as all that was asked for them stays so, until MOST_TAKEN others were
     asked for: the files of a project take the same things from the same neighbours.
     """
-    return once(_TAKEN, (file, os.getcwd(), frozenset(names)), MOST_TAKEN, lambda: _taken_now(file, names))
+    key = file, os.getcwd(), frozenset(names), handed
+    return once(_TAKEN, key, MOST_TAKEN, lambda: _taken_now(file, names, handed))
 
 
 MOST_TAKEN = 256
-_TAKEN: dict[tuple[str, str, frozenset[str]], tuple[Answers, Body | None]] = {}
+_TAKEN: dict[tuple[str, str, frozenset[str], frozenset[str]], tuple[Answers, Body | None]] = {}
 
 
-def _taken_now(file: str, names: set[str]) -> Body | None:
+def _taken_now(file: str, names: set[str], handed: frozenset[str]) -> Body | None:
     found = outline(file)
     if found is None:
         return None
-    text = reduced(found, sorted(names))
+    text = reduced(found, sorted(names), handed)
     if sum(1 for line in text.splitlines() if line.strip()) > MAX_ROWS:
         return None
     try:

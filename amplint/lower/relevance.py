@@ -150,7 +150,7 @@ class Relevance:
             or self._gathers(node)
             or self._of_a_base(node)
             or self._casts(node)
-            or id(node) in self._bars
+            or id(node) in self._bars | self.deeds.keeping
             or _tells(node)
         )
         read = (

@@ -25,6 +25,7 @@ from amplint.state.scopes import Scope
 from amplint.state.values import (
     NUMBER,
     Class,
+    Gathered,
     Incomplete,
     Instance,
     Keywords,
@@ -48,6 +49,8 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return INTRINSICS[name](run, args, keywords, at)
     if make is not None and args:
         return make(run, args, keywords, at)
+    if not args and not keywords and name in ("list", "int", "float"):
+        return Gathered() if name == "list" else 0
     if name == "dict" and not args:
         return as_dict(keywords if isinstance(keywords, Incomplete) else dict(keywords))
     return _not_known(run, name, args)

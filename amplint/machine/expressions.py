@@ -28,6 +28,7 @@ from amplint.protocol.values import with_changes
 from amplint.state import counting, known_numbers, mappings, truths
 from amplint.state.contexts import Builtin
 from amplint.state.model import MAX_ITERATIONS
+from amplint.state.records import Filling
 from amplint.state.run import Cut, Run
 from amplint.state.scopes import Scope
 from amplint.state.values import (
@@ -104,7 +105,7 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
     if isinstance(owner, Gathered) and owner and isinstance(index, int):
         return owner[index % len(owner)]  # gathered in a loop of which one turn was run: all of them are alike
     held = owner if isinstance(owner, dict) else mappings.items(owner)
-    if held is not None and mappings.is_key(index) and index in held:
+    if held is not None and mappings.is_key(index) and (index in held or isinstance(held, Filling)):
         return held[index]
     if isinstance(owner, Instance) and (first := mappings.at_first(owner)) is not None:
         return first
@@ -265,6 +266,8 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
 
     Batches that are drawn so many at a time as a window holds are one.
     """
+    if node.key is not None:
+        return Filling({}, lambda: evaluate(run, scope, node.element))
     held = evaluate(run, scope, node.source)
     source = streams.stream_of(run, held)
     inner = Scope(parent=scope, function=scope.function, instance=scope.instance, executes=scope.executes)

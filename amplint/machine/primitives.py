@@ -15,7 +15,7 @@ from amplint.state import known_numbers, records, roles
 from amplint.state.contexts import Partial, Region, Stack
 from amplint.state.counting import TOLD
 from amplint.state.counts import Count, Quotient
-from amplint.state.records import Latest, as_dict
+from amplint.state.records import Filling, Latest, as_dict
 from amplint.state.run import Run
 from amplint.state.values import (
     NUMBER,
@@ -100,6 +100,13 @@ def _gathered(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
     return list(held) if args else Gathered()
 
 
+def _filling(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """A `defaultdict`, which is empty at first as far as anybody knows."""
+    if not args or args[0] is None or len(args) > 1 or keywords:
+        return Symbol("defaultdict(...)", Origin.OPAQUE)
+    return Filling({}, lambda: run.invoke(args[0], [], {}, at))
+
+
 def _rounded(to_whole: Callable[[Fraction], int], args: list[Value]) -> Value:
     """A whole number that counts what the quotient did; anything else as it is."""
     value = args[0] if args else Symbol("math.ceil()")
@@ -116,6 +123,7 @@ PRIMITIVES: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "cycled": batches.cycled,
     "default_precision_set": _defaults,
     "differentiated": penalties.gradients,
+    "filling": _filling,
     "first_elements": batches.first_elements,
     "loader": batches.loader,
     "mean": _mean,

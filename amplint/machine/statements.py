@@ -165,7 +165,7 @@ def _assign(run: Run, scope: Scope, node: ir.Assign) -> Signal:
     if totals.is_added_to(node.target, node.value):
         value = totals.grown(run, node.target, _held(run, scope, node.target), value)
     if isinstance(node.value, ir.Binary) and node.value.op == "+":
-        retained_losses.kept(run, node.target, _held(run, scope, node.target), value, node.at)
+        retained_losses.kept(run, scope, node.target, _held(run, scope, node.target), value, node.at)
     assign(run, scope, node.target, value)
     if is_made(value):
         places.made(run, named(run, value, spelled(node.target)), node.value)
@@ -193,7 +193,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     own = operators.augmented(run, operation, before, value) or operators.binary(run, operation, before, value)
     after = own[0] if own is not None else arithmetic.binary(run, operation, before, value)
     after = totals.grown(run, node.target, before, after) if node.op in ("+", "-") else after
-    retained_losses.kept(run, node.target, before, after, node.at)
+    retained_losses.kept(run, scope, node.target, before, after, node.at)
     assign(run, scope, node.target, counts.Count(after, frozenset()) if type(after) is int else after)
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amplint.domains import provenance, schedule_meanings
 from amplint.machine import endless, public_calls
 from amplint.state import mappings, truths
+from amplint.state.records import Filling
 from amplint.state.run import Run
 from amplint.state.values import Gathered, Instance, Origin, Parameters, Stream, Symbol, Value, text_of
 
@@ -26,6 +27,8 @@ def stream_of(run: Run, value: Value) -> Stream:
     value = truths.resolve(run, value)
     if isinstance(value, Stream):
         return value
+    if isinstance(value, Filling):
+        value = Symbol("dict", Origin.OPAQUE)  # it may hold any other keys
     if isinstance(value, dict) or (isinstance(value, Instance) and mappings.items(value) is not None):
         value = list(value if isinstance(value, dict) else mappings.items(value) or ())
     if isinstance(value, (list, tuple, str)):

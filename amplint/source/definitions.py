@@ -12,6 +12,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import DERIVED_FROM
 from amplint.dialects.vocabulary import within
 from amplint.source.asked import stamp
+from amplint.source.keepers import keeps
 from amplint.source.lines import LINE
 from amplint.source.makers import (
     WRAPPERS,
@@ -106,8 +107,9 @@ def _text(path: str, changed: int, size: int) -> str:
     return decoded(read(path, lambda data: True) or b"")
 
 
-def at_a_glance(path: str, name: str, base: bool) -> bool | None:
+def at_a_glance(path: str, name: str, base: bool, handed: Collection[str] = ()) -> bool | None:
     """True: a function that says no word of training; False: nothing to follow; None: only `ast` can tell.
+    `handed`: the methods that a loss is handed to.
 
     Most names that a file imports are such, and most files are long; and a package that takes over the names of
     hundreds of modules would have all of them parsed for each name.
@@ -119,7 +121,7 @@ def at_a_glance(path: str, name: str, base: bool) -> bool | None:
         text = None
     if about is None or text is None or not (_says(text, name) or _takes_all(path, *about)):
         return False
-    if base or not _defines(text, name) or _acts(path, *about):
+    if base or not _defines(text, name) or _acts(path, *about) or any(f"def {one}(" in text for one in handed):
         return None
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
@@ -186,8 +188,9 @@ def handed_on(found: Outline, name: str) -> str | None:
     return None
 
 
-def worth_following(found: Outline, name: str, base: bool) -> bool:
-    """Whether a definition can matter to the training step of a file that imports it. `base`: as a base class."""
+def worth_following(found: Outline, name: str, base: bool, handed: Collection[str] = ()) -> bool:
+    """Whether a definition can matter to the training step of a file that imports it. `base`: as a base class;
+    `handed`: the methods that a loss is handed to."""
     units = found.names.get(name, ())
     if len(units) != 1 or name in found.changed:
         return False
@@ -200,7 +203,8 @@ def worth_following(found: Outline, name: str, base: bool) -> bool:
         acts = acts or _gives_precision(unit) or speaks_of_strategy(text) or configures(text)
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
-        return _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
+        matters = _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
+        return matters or keeps(unit, found.lines, handed)
     return _is_literal(unit)
 
 
@@ -297,14 +301,15 @@ def _is_literal(unit: Unit) -> bool:
     return isinstance(value, ast.Constant) or of_torch or (value is not None and is_strategy(value))
 
 
-def reduced(found: Outline, wanted: Collection[str]) -> str:
-    """The text of the file with the wanted definitions and what they use, all else blank; rows and columns stay."""
+def reduced(found: Outline, wanted: Collection[str], handed: Collection[str] = ()) -> str:
+    """The text of the file with the wanted definitions and what they use, all else blank; rows and columns stay.
+    `handed`: the methods that a loss is handed to."""
     units = _closure(found, wanted)
     lines = ["\n"] * len(found.lines)
     for unit in units:
         lines[_first(unit) : unit.end_lineno] = found.lines[_first(unit) : unit.end_lineno]
     module = ast.Module(list(units), [])
-    for first, last, instead in blanks(module, list(found.lines), deciding(module)):
+    for first, last, instead in blanks(module, list(found.lines), deciding(module), handed=handed):
         lines[first] = instead
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     for first, last in unreached(module):

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.dialects.unseen import may_take_part
 from amplint.source.glance import HELD, REPLICATED, SEEDING, may_hold_a_step, sets_a_precision
+from amplint.source.keepers import handed, keepers
 from amplint.source.lines import LINE
 from amplint.source.makers import (
     bases_of,
@@ -74,7 +75,7 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
     if not sets_a_precision(text) and not any(_matters(node, text, acting) for node in every):
         return None
     lines = LINE.findall(text)
-    for first, last, instead in blanks(tree, lines, deciding(tree), seeds):
+    for first, last, instead in blanks(tree, lines, deciding(tree), seeds, handed(text)):
         lines[first] = instead
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     for first, last in unreached(tree):
@@ -167,16 +168,21 @@ _EVERYBODY_S = frozenset("add call close eval fit forward get init load log main
 
 
 def blanks(
-    tree: ast.Module, lines: list[str], told: frozenset[str], seeds: Collection[str] = ()
+    tree: ast.Module,
+    lines: list[str],
+    told: frozenset[str],
+    seeds: Collection[str] = (),
+    handed: Collection[str] = (),
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, what stands there instead) of every function that cannot matter.
 
     It says no word of training, makes and wraps no model and makes no object that a step is asked of, calls none of the
     `seeds` and no function of the file that leads to one that does, to a model, a backward or a step, or to what is
     left to others, says nothing of how a model is sharded, computes no schedule and no number of steps, counts and
-    fills nothing that a test or a loop asks for, hands out no batches, and puts nothing into its object by a name that
-    is not written. In its place stands one of its name that does nothing; nothing at all, where decorators make
-    something else of it, or where it goes on with that of a base class.
+    fills nothing that a test or a loop asks for, hands out no batches, puts nothing into its object by a name that
+    is not written, and is no method of a class that keeps what a method among the `handed` is given. In its place
+    stands one of its name that does nothing; nothing at all, where decorators make something else of it, or where it
+    goes on with that of a base class.
     """
     asked = {name for name, _ in zip(_ASKED.findall("".join(lines)), range(16), strict=False)}
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
@@ -184,6 +190,7 @@ def blanks(
     acting: set[str] = set()
     made = makers(tree, "".join(lines))
     kept = rates_of(tree) | constructors(tree, lines) | made
+    kept |= keepers(every_node(tree), lines, handed) if handed else set()
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from amplint.state.records import Latest
+from amplint.state.records import Filling, Latest
 from amplint.state.values import NUMBER, SET, Class, Instance, Origin, Symbol, Value, last_part, text_of
 
 METHODS = frozenset({"items", "keys", "values", "get", "pop", "update"})
@@ -115,6 +115,8 @@ def call(owner: list[Value] | dict[Value, Value], name: str, args: list[Value]) 
     """What a method of a list or dict returns, with all that it does to it."""
     if isinstance(owner, list):
         return _of_list(owner, name, args)
+    if isinstance(owner, Filling) and name in ("values", "keys", "items"):
+        return Symbol(f"dict.{name}()", Origin.OPAQUE)  # and those under other keys
     if name in ("values", "keys", "items"):
         return list(getattr(owner, name)())
     if name == "get" and args and isinstance(args[0], (str, int)):

@@ -1,13 +1,14 @@
-"""Small objects of the standard library: named tuples and what else is replaced and not changed, and queues."""
+"""Small objects of the standard library: named tuples and what else is replaced and not changed, queues, and dicts that
+fill themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from amplint.flow import program as ir
 from amplint.state.scopes import Scope
-from amplint.state.values import Class, Keywords, Symbol, Value
+from amplint.state.values import Class, Incomplete, Keywords, Symbol, Value
 
 REPLACE = frozenset({"_replace", "model_copy"})
 """Methods that return a copy with other values; `model_copy(update={...})` is pydantic's (2.0)."""
@@ -48,3 +49,16 @@ class Latest(list[Value]):
     def __init__(self, values: Iterable[Value], longest: Value) -> None:
         super().__init__(values)
         self.longest = longest if isinstance(longest, int) else None
+
+
+class Filling(Incomplete[Value]):
+    """A dict that makes what is asked for under a key that it does not hold, and keeps it: a `defaultdict`, or one of
+    which every value is made in the same way."""
+
+    def __init__(self, values: Mapping[Value, Value], make: Callable[[], Value]) -> None:
+        super().__init__(values)
+        self._make = make
+
+    def __missing__(self, key: Value) -> Value:
+        self[key] = self._make()
+        return self[key]
