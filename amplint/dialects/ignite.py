@@ -6,6 +6,7 @@ from amplint.dialects.account import Account
 from amplint.dialects.dialect import Dialect
 
 _ENGINE = ("ignite.engine.Engine", "ignite.engine.engine.Engine", "ignite.engine.deterministic.DeterministicEngine")
+_ADAPTING = ("auto_model", "auto_optim", "auto_dataloader")
 _STEPS = ("supervised_training_step", "supervised_training_step_amp", "create_supervised_trainer")
 
 IGNITE = Dialect(
@@ -14,6 +15,8 @@ IGNITE = Dialect(
     defines={
         **dict.fromkeys((*_ENGINE, "ignite.engine.DeterministicEngine"), "Engine"),
         **{f"ignite.engine.{name}": name for name in _STEPS},
+        **{f"ignite.distributed.{name}": name for name in _ADAPTING},
+        **{f"ignite.distributed.auto.{name}": name for name in _ADAPTING},
     },
     seeds=frozenset({"create_supervised_trainer"}),
     words=frozenset({"create_supervised_trainer"}),

@@ -18,7 +18,7 @@ from amplint.state.values import Class, Instance, Loss, Symbol, Trail, Value
 def begun(run: Run, value: Value) -> Value:
     """A value; a loss is one of the micro-step in which it is first met, whatever holds it later."""
     if isinstance(value, Loss) and value.trail.born is None:
-        value.trail.born = run.born
+        value.trail.born, value.trail.updates = run.born, run.passed[1]
     return value
 
 
@@ -57,7 +57,7 @@ def kept(run: Run, scope: Scope, target: ir.Expr, before: Value, value: Value, a
 def _kept(run: Run, scope: Scope, target: ir.Expr, value: Loss, at: ir.Span) -> None:
     held = sum(trail.passed and _earlier(run, trail) for trail in value.trail.terms)
     if held:
-        value.trail.kept |= {_tell(run, scope, target, held, at)}
+        value.trail.kept |= {_tell(run, scope, target, held, value.trail.terms, at)}
 
 
 def _earlier(run: Run, trail: Trail) -> bool:
@@ -65,8 +65,17 @@ def _earlier(run: Run, trail: Trail) -> bool:
     return trail.born is None or trail.born[0] not in (run.tick, -1)
 
 
-def _tell(run: Run, scope: Scope, target: ir.Expr, held: int, at: ir.Span, empties: bool = False) -> str:
-    """Tells of a total that holds so many losses; the key of the total.
+def _tell(
+    run: Run,
+    scope: Scope,
+    target: ir.Expr,
+    held: int,
+    every: Iterable[Trail],
+    at: ir.Span,
+    empties: bool = False,
+) -> str:
+    """Tells of a total that holds so many losses of earlier micro-steps, `every` one with those of the present; the key
+    of the total.
 
     What a method keeps that is handed a loss is told where it is called: it may be handed numbers elsewhere.
     """
@@ -78,8 +87,8 @@ def _tell(run: Run, scope: Scope, target: ir.Expr, held: int, at: ir.Span, empti
         anew = _emptied(run, scope.instance.klass, target)
     bounded = {"bounded": "yes"} if empties or anew else {}
     detail = {"held": str(held), "name": name, **bounded}
-    if run.kept.setdefault(key, run.passed[1]) == run.passed[1]:
-        detail["within"] = "yes"  # no update so far since it first kept one
+    if len({trail.updates for trail in every}) == 1:
+        detail["within"] = "yes"  # all that it holds is of one window
     run.emit(Kind.KEEP, at, total=key, detail=detail)
     if called is not None:
         run.events[-1] = with_changes(run.events[-1], site=called, stack=run.events[-1].stack[:-1])
@@ -105,9 +114,10 @@ def appended(run: Run, scope: Scope, target: ir.Expr, at: ir.Span) -> None:
     values = run.evaluate(scope, target) if made or isinstance(target, (ir.Name, ir.Attr, ir.Item)) else None
     items = values if isinstance(values, list) and not isinstance(values, Latest) else []
     losses = [one for item in items for one in _inside(item) if isinstance(one, Loss) and one.attached]
+    every = [part for loss in losses for part in _parts(loss.trail)]
     held = sum(any(part.passed and _earlier(run, part) for part in _parts(loss.trail)) for loss in losses)
     if held and not run.without_graph:
-        _tell(run, scope, target, held, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
+        _tell(run, scope, target, held, every, at, bool(_EMPTIES & run.program.usage.get(_last(target), frozenset())))
 
 
 def _inside(item: Value) -> Iterable[Value]:

@@ -48,10 +48,12 @@ class Spared:
 
 
 def goes_on(breach: Breach, trace: Trace) -> bool:
-    """Whether a run goes on for as long as it took the mistake to show."""
+    """Whether a run goes on for as long as it took the mistake to show: to the end, where only that shows it."""
     shown = breach.shown
     if not trace.cut or shown is None:
         return True
+    if shown.moment.event.kind is Kind.END:
+        return False
     return visits(breach, trace.events) >= visits(breach, shown.events[: shown.at + 1])
 
 

@@ -49,10 +49,11 @@ def neighbours_of(path: str, body: Body) -> Neighbours:
     """All that a file takes from its neighbours."""
     found = Neighbours()
     wanted: dict[str, set[str]] = {}
-    bodies, keeping = {path: body}, keepers.handed(body)
+    bodies, keeping = {path: body}, frozenset[str]()
     for _ in range(DEPTH):
         asked = {file: set(names) for file, names in wanted.items()}
         for importer, statements in bodies.items():
+            keeping |= keepers.handed(statements)
             _ask(found, importer, statements, wanted, keeping)
         changed = [file for file, names in wanted.items() if names != asked.get(file) and file != path]
         bodies = {}

@@ -36,7 +36,8 @@ class Entry:
     """A function or method to start from; the module itself if `function` is None.
 
     `wasted`: it makes gradients and zeroes them in a loop, and nothing in the module can have used them. `heir`: of
-    several classes that fill in what the class leaves to others, the one to take, and what it fills in.
+    several classes that fill in what the class leaves to others, the one to take, and what it fills in. `maker`: the
+    function or method that makes the function, and hands it out.
     """
 
     function: ir.Function | None = None
@@ -45,6 +46,7 @@ class Entry:
     wasted: bool = False
     heir: str | None = None
     own: tuple[ir.Function, ...] = ()
+    maker: ir.Function | None = None
 
     @property
     def complete(self) -> bool:
@@ -72,6 +74,10 @@ def entries(program: ir.Program) -> Iterator[Entry]:
             others = derived_classes.heirs(program, klass)[1 : derived_classes.MAX_HEIRS] if alone else []
             for one in others:
                 yield replace(first, heir=one.name, own=derived_classes.filled_in(program, klass, one))
+    for maker, klass in found[:MAX_ENTRIES]:
+        for function, _ in _functions(maker.body, None):
+            if function.relevant and function.backward and function.steps and function.zeroes:
+                yield Entry(function, klass, function.loops, maker=maker)
 
 
 def _functions(body: tuple[ir.Stmt, ...], klass: str | None) -> Iterator[tuple[ir.Function, str | None]]:
@@ -266,13 +272,18 @@ def _arguments(entry: Entry) -> list[Value]:
     """A symbol per parameter, defaults left aside: users change them."""
     assert entry.function is not None
     names = [param for param in entry.function.params if not param.star]
-    bound = entry.klass is not None and "staticmethod" not in attributes.marks(entry.function)
+    bound = entry.klass is not None and entry.maker is None and "staticmethod" not in attributes.marks(entry.function)
     return [Symbol(param.name) for param in names[bound:]]
 
 
 def _callable(run: Run, scope: Scope, entry: Entry) -> Value:
-    """The function to call: a method on a new object, whose constructor is given symbols."""
+    """The function to call: a method on a new object, whose constructor is given symbols; one that another function
+    makes, as that hands it out."""
     assert entry.function is not None
+    if entry.maker is not None:
+        made = replace(entry, function=entry.maker, maker=None)
+        calls.invoke(run, _callable(run, scope, made), _arguments(made), {}, entry.maker.at)
+        return run.closures.get(id(entry.function), Function(entry.function, scope))
     if entry.klass is None:
         found = scope.names.get(entry.function.name)
         return (

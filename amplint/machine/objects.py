@@ -146,8 +146,9 @@ def _is_called_on_it(name: str) -> bool:
     return name != "step" and not name.startswith("_") and name not in QUIET
 
 
-_KEEPERS = frozenset("dataclass define frozen mutable NamedTuple".split())
-"""What writes a constructor for a class that annotates names: `dataclasses` and its likes, `attrs`, and `typing`."""
+_KEEPERS = frozenset("dataclass define frozen mutable NamedTuple BaseModel".split())
+"""What writes a constructor for a class that annotates names: `dataclasses` and its likes, `attrs`, `typing`, and
+pydantic (2.0)."""
 
 
 def define(made: Class, decorators: list[Value], names: dict[str, Value]) -> Class:

@@ -95,7 +95,7 @@ _MOCKS = ("unittest.mock.", "mock.")
 
 def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span, member: bool) -> Value:
     governed = name.partition(".")[0] in GOVERNS or name.startswith(_MOCKS)
-    if not governed:
+    if not governed or _is_optimizer(name, args):
         if public.computes(name):
             return _tensor(name, args, keywords)
         if name.rpartition(".")[2] in public.CLIPS and args and not _holds_a_part(run, [*args, *keywords.values()]):
@@ -105,6 +105,13 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
         return unknown_calls.call(run, Symbol(name.lstrip("."), tags=tags), args, keywords, at, quiet)
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
     return Symbol(f"{name}({inner})", Origin.RUN, governed=True, present=gives_an_object(name))
+
+
+def _is_optimizer(name: str, args: list[Value]) -> bool:
+    """Whether a framework's own optimizer is made, which steps as torch's do: `timm.optim.mars.Mars(parameters)`."""
+    *modules, own = name.split(".")
+    handed = bool(args) and isinstance(args[0], (Parameters, list))
+    return handed and own[:1].isupper() and "optim" in modules
 
 
 def _holds_a_part(run: Run, values: list[Value]) -> bool:

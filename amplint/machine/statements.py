@@ -345,6 +345,8 @@ def _try(run: Run, scope: Scope, node: ir.Try) -> Signal:
 def _function(run: Run, scope: Scope, node: ir.Function) -> Signal:
     made = Function(node, scope)
     scope.bind(attributes.bound_as(node), made)
+    if scope.function is not None:
+        run.closures[id(node)] = made
     libraries.decorate(run, scope, made)
     return None
 

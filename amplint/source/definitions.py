@@ -48,6 +48,7 @@ _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
 _PART = within(words.OPTIMIZER, words.SCALER)
+_KEEPS_PART = re.compile(r"(?m)^[ \t]+(?:self\.)?\w*(?:optim|scaler)\w*[ \t]*[:=]")
 _STARS = re.compile(r"\bimport\s*\(?\s*\*")
 _TORCH_S = tuple("Optimizer LRScheduler _Scheduler Enum NamedTuple TypedDict Protocol Dataset Sampler".split())
 
@@ -148,7 +149,7 @@ def _acts(path: str, changed: int, size: int) -> bool:
     """Whether anything in a file may have a part in a step. Kept as long as the file is the same."""
     text = _text(path, changed, size)
     makes = speaks_of_loss(text) or any(name in text for name in WRAPPERS)
-    return makes or any(kind.search(text) for kind in (_ACTING, _MAKES, _SCHEDULES, _PRECISION))
+    return makes or any(kind.search(text) for kind in (_ACTING, _MAKES, _SCHEDULES, _PRECISION, _KEEPS_PART))
 
 
 def _says(text: str, name: str) -> bool:
@@ -204,7 +205,7 @@ def worth_following(found: Outline, name: str, base: bool, handed: Collection[st
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         matters = _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
-        return matters or keeps(unit, found.lines, handed)
+        return matters or keeps(unit, found.lines, handed) or _holds_a_part(unit)
     return _is_literal(unit)
 
 
@@ -256,6 +257,13 @@ def _holds_loss(unit: ast.ClassDef) -> bool:
     ]
     plain = all(isinstance(node, (ast.AnnAssign, ast.Expr, ast.Pass)) for node in unit.body)
     return plain and not unit.bases and any(speaks_of_loss(name) for name in fields)
+
+
+def _holds_a_part(unit: ast.ClassDef) -> bool:
+    """Whether objects of a class are made to hold an optimizer or a scaler, by the fields or the constructor of it."""
+    fields = [node.target for node in unit.body if isinstance(node, ast.AnnAssign)]
+    made = [node for node in unit.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+    return any(_PART(getattr(field, "id", "")) for field in fields) or any(map(_takes_a_part, made))
 
 
 def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:

@@ -24,6 +24,7 @@ from amplint.state.signals import Signal
 from amplint.state.values import (
     Arguments,
     Class,
+    Function,
     Gated,
     Instance,
     Keywords,
@@ -80,7 +81,7 @@ class Run:
     own, with those of the numbers that enter them; `horizons`: what else is known of such numbers. `annotations`: what
     role those of parameters name. `doubts`: the updates so far, at each condition that may ask about the last one.
     `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit.
-    `kept`: the updates so far when a total first kept a loss. `open_scales`: of a library, whose end takes them out.
+    `open_scales`: of a library, whose end takes them out.
     `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
     that unseen code has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
     framework's whole step. `called`: it began in a function that others call, in unseen contexts; `began`: the function
@@ -100,7 +101,8 @@ class Run:
     not seen, and may take part in it. `idle`: the places of calls that did nothing. `asked`: decisions of what was not
     known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and how often.
     `telling`: decisions after which something happened, or that keep from leaving; `consulted`: all, as they were asked
-    for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from.
+    for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from. `closures`: by
+    identity, the functions that others made last.
     """
 
     program: ir.Program
@@ -122,6 +124,7 @@ class Run:
     annotated: dict[str, str] = field(default_factory=dict)
     annotations: dict[int, str | None] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
+    closures: dict[int, Function] = field(default_factory=dict)
     tick: int = 0
     turn: int = 0
     added_over: str = ""
@@ -178,7 +181,6 @@ class Run:
     finite: int = 0
     large: int = 0
     open_scales: list[str] = field(default_factory=list)
-    kept: dict[str, int] = field(default_factory=dict)
     batch_sizes: set[str] = field(default_factory=set)
     endless: bool = False
     loaded: dict[str, frozenset[str]] = field(default_factory=dict)

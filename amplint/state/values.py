@@ -127,9 +127,9 @@ class Trail:
 
     `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided
     (by what the user did, too). `born`: its micro-step and turn of adding up. `passed`: it or a sum with it went back.
-    `terms`: trails of terms. `kept`: the totals of several micro-steps that it is. `continued`: what may hold some
-    already. `perhaps`: None where unseen code may have scaled it. `of_all`: it says it is of all ranks. `off`: unscaled
-    by it.
+    `terms`: trails of terms. `kept`: the totals of several micro-steps that it is. `updates`: those before it.
+    `continued`: what may hold some already. `perhaps`: None where unseen code may have scaled it. `of_all`: it says it
+    is of all ranks. `off`: unscaled by it.
     """
 
     backed: bool = False
@@ -140,6 +140,7 @@ class Trail:
     passed: bool = False
     terms: tuple[Trail, ...] = ()
     kept: frozenset[str] = frozenset()
+    updates: int = 0
     continued: bool = False
     forward: Precision = Precision.UNKNOWN
     reach: frozenset[tuple[str, str]] = frozenset()
