@@ -44,8 +44,8 @@ def deeds_of(
 ) -> Deeds:
     """What the functions of a module do. `others`: what those do that it can call and that are not its own; `names`:
     what those are called; `given`: objects that are called and made elsewhere."""
-    body = tuple(body)
     found, loose = list(functions(body)), [(f"<{at}>", *method) for at, method in enumerate(loose_methods(body))]
+    keeping, kept = keepers(body, usage.losses)
     every = [*found, *((NAMELESS, node) for node in _nameless(body)), *((name, call) for name, call, _ in loose)]
     called = [(name, reaches(node, usage.driven)) for name, node in every]
     own = [(name, [part for part in walk(node) if isinstance(part, ir.Call)]) for name, node in every]
@@ -58,13 +58,11 @@ def deeds_of(
         return frozenset(direct)
 
     def _others(direct: set[str]) -> set[str]:
-        named = {name for source, name in aliases if source in direct}
-        return named | (objects if ".__call__" in direct else set())
+        return {name for source, name in aliases if source in direct} | (objects if ".__call__" in direct else set())
 
     def doing(act: Callable[[ir.Call], bool]) -> set[str]:
         return {name for name, made in own if any(act(call) for call in made)}
 
-    keeping, kept = keepers(body, usage.losses)
     changing = {name for name, node in every if _takes_part(node, usage)} | keeping
     going_back = closure(doing(goes_back) | others.going_back)
     looping = {name for name, node in found if any(_loops_back(child, going_back, usage) for child in node.body)}

@@ -19,9 +19,8 @@ from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state import counting, known_numbers, truths
 from amplint.state.counts import Count, Length
-from amplint.state.records import as_dict
+from amplint.state.records import Filling, as_dict
 from amplint.state.run import NothingLeft, Run
-from amplint.state.scopes import Scope
 from amplint.state.values import (
     NUMBER,
     Class,
@@ -35,7 +34,6 @@ from amplint.state.values import (
     Parameters,
     Scaler,
     Stream,
-    Super,
     Symbol,
     Value,
     text_of,
@@ -75,16 +73,6 @@ def _origin(args: list[Value]) -> Origin:
     return Origin.OPAQUE if Origin.OPAQUE in origins else Origin.RUN
 
 
-def super_of(scope: Scope) -> Value:
-    """`super()`: the bases of the class that the running method was defined in."""
-    found: Scope | None = scope
-    while found is not None:
-        if found.function is not None and found.function.owner is not None and found.instance is not None:
-            return Super(found.instance, found.function.owner)
-        found = found.parent
-    return Symbol("super()")
-
-
 def length_of(run: Run, stream: Stream) -> int:
     """How many elements a stream has on the model."""
     if stream.length is not None:
@@ -96,7 +84,7 @@ def length_of(run: Run, stream: Stream) -> int:
 
 def _len(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     value = truths.resolve(run, args[0])
-    if isinstance(value, (list, tuple, dict, str)):
+    if isinstance(value, (list, tuple, dict, str)) and not isinstance(value, Filling):
         return Count(len(value), frozenset({"batches"}))
     if isinstance(value, Stream):
         return Count(length_of(run, value), frozenset({"batches"}))

@@ -27,7 +27,7 @@ from amplint.machine import (
 )
 from amplint.protocol.events import ANY_LENGTH, Gate, Kind
 from amplint.protocol.values import with_changes
-from amplint.state import counting, truths
+from amplint.state import class_members, counting, truths
 from amplint.state.blocks import Yielded
 from amplint.state.contexts import Builtin, Partial, Stack
 from amplint.state.records import as_dict
@@ -58,7 +58,7 @@ from amplint.state.values import (
 def call(run: Run, scope: Scope, node: ir.Call) -> Value:
     """The value of a call, with all that it does."""
     if isinstance(node.func, ir.Name) and node.func.name == "super" and scope.find("super") is None:
-        return builtins.super_of(scope)
+        return class_members.super_of(scope)
     func = truths.resolve(run, run.evaluate(scope, node.func))
     if func is None:  # it cannot be, so another method has set it
         func = Symbol(spelled(node.func))

@@ -168,11 +168,7 @@ _EVERYBODY_S = frozenset("add call close eval fit forward get init load log main
 
 
 def blanks(
-    tree: ast.Module,
-    lines: list[str],
-    told: frozenset[str],
-    seeds: Collection[str] = (),
-    handed: Collection[str] = (),
+    tree: ast.Module, lines: list[str], told: frozenset[str], seeds: Collection[str] = (), handed: Collection[str] = ()
 ) -> Iterator[tuple[int, int, str]]:
     """(first line, line after the last, what stands there instead) of every function that cannot matter.
 
@@ -188,20 +184,16 @@ def blanks(
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
-    made = makers(tree, "".join(lines))
-    kept = rates_of(tree) | constructors(tree, lines) | made
-    kept |= keepers(every_node(tree), lines, handed) if handed else set()
+    made, keeping = makers(tree, "".join(lines)), keepers(every_node(tree), lines, handed) if handed else set()
+    kept = rates_of(tree) | constructors(tree, lines) | made | keeping
     for node in _functions(tree):
         first, last = _rows(node)
         text = "".join(lines[first:last])
         alone = text.lstrip().startswith(("def ", "async ", "@")) and last - first > 3
-        silent = not TRAINING.search(text) and not any(seed in text for seed in seeds)
-        silent = silent and id(node) not in kept and not (makes is not None and makes.search(text))
-        silent = silent and not (speaks_of_strategy(text) or _SETS.search(text) or _COUNTS.search(text))
-        silent = silent and told.isdisjoint(_GROWS.findall(text))
-        silent = silent and node.name not in told | OPERATORS | _DRAWN_FROM and not _ENDLESS.search(text)
+        silent = _is_silent(text, seeds) and id(node) not in kept and not (makes is not None and makes.search(text))
+        silent = silent and told.isdisjoint((*_GROWS.findall(text), node.name))
         gives = makes_a_model(node)
-        if alone and silent and not (gives or makes_objects(node)):
+        if alone and silent and node.name not in OPERATORS | _DRAWN_FROM and not (gives or makes_objects(node)):
             idle.setdefault(node.name, []).append((first, last, _instead(node, text)))
         elif gives or id(node) in made or _ACTS.search(text):
             acting.add(node.name)
@@ -212,6 +204,13 @@ def blanks(
     while leading := {name for name, names in called.items() if not names.isdisjoint(acting)} - acting:
         acting |= leading
     yield from (place for name, places in idle.items() if name not in acting for place in places)
+
+
+def _is_silent(text: str, seeds: Collection[str]) -> bool:
+    """Whether the text of a function says nothing of training, nor of what may decide over it."""
+    if TRAINING.search(text) or any(seed in text for seed in seeds):
+        return False
+    return not (speaks_of_strategy(text) or any(kind.search(text) for kind in (_SETS, _COUNTS, _ENDLESS)))
 
 
 def _instead(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from amplint.state.values import Class, Value
+from amplint.state.scopes import Scope
+from amplint.state.values import Class, Super, Symbol, Value
 
 
 class Missing(Enum):
@@ -39,3 +40,13 @@ def in_bases(klass: Class, name: str) -> Value | Missing:
             if found is not MISSING:
                 return found
     return MISSING
+
+
+def super_of(scope: Scope) -> Value:
+    """`super()`: the bases of the class that the running method was defined in."""
+    found: Scope | None = scope
+    while found is not None:
+        if found.function is not None and found.function.owner is not None and found.instance is not None:
+            return Super(found.instance, found.function.owner)
+        found = found.parent
+    return Symbol("super()")

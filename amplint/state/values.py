@@ -123,14 +123,11 @@ class Condition:
 
 @dataclass(eq=False)
 class Trail:
-    """What has happened to a loss and everything derived from it.
-
-    `divided`, `scaled`: where such a copy was made; `scaled_used`: it was back-propagated. `shared`: a library divided
-    (by what the user did, too). `born`: its micro-step and turn of adding up. `passed`: it or a sum with it went back.
-    `terms`: trails of terms. `kept`: the totals of several micro-steps that it is. `updates`: those before it.
-    `continued`: what may hold some already. `perhaps`: None where unseen code may have scaled it. `of_all`: it says it
-    is of all ranks. `off`: unscaled by it.
-    """
+    """What has happened to a loss and everything derived from it: `divided`, `scaled`: where such a copy was made;
+    `scaled_used`: it was back-propagated. `shared`: a library divided (by what the user did, too). `born`: its
+    micro-step and turn of adding up; `updates`: those before it. `passed`: it or a sum with it went back. `terms`:
+    trails of terms. `kept`: the totals that it is. `continued`: what may hold some already. `perhaps`: None where
+    unseen code may have scaled it. `of_all`: it is of all ranks. `off`: unscaled by it."""
 
     backed: bool = False
     divided: ir.Span | None = None
