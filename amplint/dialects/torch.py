@@ -139,6 +139,7 @@ TORCH = Dialect(
         "torch.autograd.grad": "differentiated",
         "torch.distributed.fsdp.MixedPrecision": "precision_of_parameters",
         "torch.distributed.fsdp.api.MixedPrecision": "precision_of_parameters",
+        **dict.fromkeys(("torch.cat", "torch.concat", "torch.hstack", "torch.stack"), "joined"),
         "torch.mean": "mean",
         "torch.set_autocast_cpu_dtype": "default_precision_set",
         "torch.set_autocast_dtype": "default_precision_set",

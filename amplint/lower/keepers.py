@@ -1,4 +1,4 @@
-"""Methods that keep what they are handed, as meters and histories of losses do."""
+"""What is kept: by methods of what they are handed, as meters and histories of losses do, and in lists."""
 
 from __future__ import annotations
 
@@ -83,3 +83,17 @@ def _bare(value: ir.Expr) -> Iterator[str]:
     elif isinstance(value, ir.Display):
         for item in value.items:
             yield from _bare(item)
+
+
+def appended(node: ir.Stmt) -> set[str]:
+    """What is put into a list, by its name: who asks for the list asks for it."""
+    call = node.value if isinstance(node, ir.Do) else None
+    appends = isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name == "append"
+    return {last(one) for one in call.args} - {""} if isinstance(call, ir.Call) and appends else set()
+
+
+def written_out(value: ir.Expr) -> tuple[ir.Expr, ...]:
+    """A value, or what a list, tuple or dict holds that is written out."""
+    if isinstance(value, ir.Mapping):
+        return tuple(one for _, one in value.items)
+    return value.items if isinstance(value, ir.Display) else (value,)

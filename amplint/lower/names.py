@@ -154,8 +154,8 @@ def reads(node: object) -> set[str]:
 
 
 _THROUGH = frozenset(
-    """abs bool ceil cycle div divmod enumerate filter float floor getattr int islice iter len list max mean min mul
-    next partial range reversed round scale sorted step sum tuple vars zip backward unscale_ update
+    """abs bool cat ceil concat cycle div divmod enumerate filter float floor getattr int islice iter len list max mean
+    min mul next partial range reversed round scale sorted stack step sum tuple vars zip backward unscale_ update
     enter_context""".split()
 ) | {BY_HAND, *THROUGH}
 RATE = "lr"

@@ -18,6 +18,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.bars import moved
 from amplint.lower.deeds import Deeds
+from amplint.lower.keepers import appended, written_out
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.own_schedules import nameless, own_schedules
 from amplint.lower.stores import asked as asked_of
@@ -164,7 +165,7 @@ class Relevance:
             read |= reads(node) & self.usage.gradients
         whole = self._in_schedule or id(node) in self._schedules.makes
         whole = whole or (isinstance(node, ir.Assign) and last(node.target) in self._schedules.names)
-        read |= reads(node) if whole else nameless(node)
+        read |= reads(node) if whole else nameless(node) | appended(node)
         outside = isinstance(node, ir.Do) and bool(bound)
         outside = outside or _sets_elsewhere(node) or not self._outside.isdisjoint(bound)
         return Line(
@@ -190,7 +191,7 @@ class Relevance:
         """Whether a loss that is back-propagated is put into a list, which perhaps keeps its graph."""
         call = node.value if isinstance(node, ir.Do) else None
         appends = isinstance(call, ir.Call) and last(call.func) == "append" and len(call.args) == 1
-        held = _written_out(call.args[0]) if isinstance(call, ir.Call) and appends else ()
+        held = written_out(call.args[0]) if isinstance(call, ir.Call) and appends else ()
         return any(last(one) in self.usage.losses for one in held)
 
     def _of_a_base(self, node: ir.Stmt) -> bool:
@@ -265,13 +266,6 @@ class Relevance:
         if node.how == "raise":
             return line.parents[-1] in self.kept if line.parents else line.function in self._choosing
         return line.loop in self.kept
-
-
-def _written_out(value: ir.Expr) -> tuple[ir.Expr, ...]:
-    """A value, or what a list, tuple or dict holds that is written out."""
-    if isinstance(value, ir.Mapping):
-        return tuple(one for _, one in value.items)
-    return value.items if isinstance(value, ir.Display) else (value,)
 
 
 def _after_the_first(call: ir.Call) -> list[ir.Expr]:

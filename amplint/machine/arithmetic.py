@@ -10,7 +10,7 @@ from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.state import counting, known_numbers
 from amplint.state.counting import tags_of
-from amplint.state.counts import Count, Length, Quotient, Remainder, Turn
+from amplint.state.counts import ORDERS, Count, Length, Quotient, Remainder, Turn
 from amplint.state.model import WINDOW
 from amplint.state.operations import COMPARISONS, OPERATIONS
 from amplint.state.run import Run
@@ -219,7 +219,7 @@ def _of_turn(run: Run, node: ir.Compare, left: Value, right: Value) -> bool | No
     """The answer where the number of an epoch is compared with a limit beyond the epochs that are played, or None: in
     some run it is one of the later ones."""
     turn, limit = (left, right) if isinstance(left, Turn) else (right, left)
-    if not isinstance(turn, Turn) or isinstance(limit, Turn) or node.op not in _ORDERS:
+    if not isinstance(turn, Turn) or isinstance(limit, Turn) or node.op not in ORDERS:
         return None
     number, turns = known_numbers.number(run, limit), turn.turns
     if number is None or number <= turns.played or (turns.end is not None and number >= turns.end):
@@ -231,13 +231,10 @@ def _of_turn(run: Run, node: ir.Compare, left: Value, right: Value) -> bool | No
         return not rises
     answer = run.decide(spelled(node), Origin.RUN, default=not rises)
     if answer is rises:
-        turns.past = number
+        turns.past, run.late = number, True
     else:
         turns.ahead = number
     return answer
-
-
-_ORDERS = frozenset({"<", "<=", ">", ">="})
 
 
 def _is_single(run: Run, node: ir.Compare, left: Value) -> bool | None:

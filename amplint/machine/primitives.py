@@ -47,6 +47,17 @@ def _sum(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     return PLAIN if tensors.partly(args[1:], keywords) else tensors.sum_of(run, args)
 
 
+def _joined(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    """`torch.stack(losses)`: as many losses as stand in a list, of which the mean is what each of them is."""
+    held = args[0] if args else keywords.get("tensors")
+    every = held if isinstance(held, (list, tuple)) else ()
+    losses = [one for one in every if isinstance(one, Loss)]
+    if not losses or len(losses) < len(every):
+        return PLAIN
+    alike = {(one.weight, one.factors, one.summed, one.divisor, one.trail.born) for one in losses}
+    return losses[0] if len(alike) == 1 else Loss(None, trail=losses[0].trail)
+
+
 def _back_propagated(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     handed = args[0] if args else keywords.get("tensors")
     for value in handed if isinstance(handed, (list, tuple)) else [handed]:
@@ -125,6 +136,7 @@ PRIMITIVES: dict[str, Callable[[Run, list[Value], Keywords, ir.Span], Value]] = 
     "differentiated": penalties.gradients,
     "filling": _filling,
     "first_elements": batches.first_elements,
+    "joined": _joined,
     "loader": batches.loader,
     "mean": _mean,
     "named_tuple": lambda run, args, keywords, at: records.named_tuple(args),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
+from amplint.state.counts import ORDERS, Turn
 from amplint.state.truths import origin_of
 from amplint.state.values import Condition, Origin, Symbol, Value, text_of
 
@@ -15,6 +16,22 @@ if TYPE_CHECKING:
 
 _SIZE = re.compile(r"(?i)norm\w*(\(\.\.\.\))? ([<>])=? ")
 _FINITE = within(words.FINITE, words.OVERFLOWING)
+
+
+def of_a_later_epoch(test: Value, holds: bool) -> bool:
+    """Whether a test that holds, or does not, says that epochs have passed which are not played: the number of an epoch
+    is beyond a setting."""
+    if not isinstance(test, Condition):
+        return False
+    if test.op == "not":
+        return of_a_later_epoch(test.parts[0], not holds)
+    if test.op in ("and", "or"):
+        return holds is (test.op == "and") and any(of_a_later_epoch(part, holds) for part in test.parts)
+    first, second = (*test.parts, None, None)[:2]
+    turn, limit = (first, second) if isinstance(first, Turn) else (second, first)
+    if not isinstance(turn, Turn) or not isinstance(limit, Symbol) or test.op not in ORDERS:
+        return False
+    return holds is ((test.op in (">", ">=")) is (turn is first))
 
 
 def may_count(value: Value) -> bool:

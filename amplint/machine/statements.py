@@ -292,6 +292,7 @@ def _branch(run: Run, scope: Scope, node: ir.If, taken: bool, test: Value, said:
     run.sometimes, run.finite = run.sometimes + some, run.finite + finite
     run.large, run.picked = run.large + large, run.picked + picks
     run.branch(node.at, int(not taken))
+    run.late = run.late or questions.of_a_later_epoch(said, taken)
     single_ranks.enter(run, said)
     signal = execute(run, scope, node.body if taken else node.orelse)
     del run.branches[depth:]

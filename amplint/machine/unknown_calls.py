@@ -9,7 +9,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.asked_losses import COUNTS, asks_for_mean, may_return_loss_first, returns_loss_first
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.dialect import Role
-from amplint.dialects.methods import CASTS
+from amplint.dialects.methods import CASTS, RUNS_AS_BEFORE
 from amplint.dialects.public import QUIET, event_of, methods_of, with_graph
 from amplint.dialects.unseen import gives_an_object, only_reads
 from amplint.dialects.vocabulary import ending, within
@@ -30,6 +30,7 @@ from amplint.flow import program as ir
 from amplint.machine import builtins, hooks, libraries, places, step_methods, unseen
 from amplint.machine.endless import says_endless
 from amplint.protocol.events import Kind
+from amplint.protocol.ranks import Wrapper
 from amplint.protocol.values import with_changes
 from amplint.state import known_numbers, roles
 from amplint.state.contexts import NoSync
@@ -292,6 +293,8 @@ def _plain(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Value]
     tags = marks | ({TOLD} if knows else set())
     governed = func.governed
     made = Symbol(text, origin, governed=governed, tags=tags, ran=ran, half=func.half, reach=through, given=given)
+    if func.wrapper is not Wrapper.NONE and name in RUNS_AS_BEFORE:
+        made = with_changes(made, wrapper=func.wrapper)  # `DDP(model).to(device)` is the wrapped model
     return with_changes(made, endless=True) if says_endless(text) else made
 
 

@@ -32,6 +32,9 @@ class Count(int):
         return made
 
 
+ORDERS = frozenset({"<", "<=", ">", ">="})
+
+
 @dataclass
 class Turns:
     """The turns of a loop over epochs, of which only the first are played.

@@ -12,7 +12,19 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import UNREAD
 from amplint.dialects.vocabulary import consisting, ending, within
 from amplint.state.run import Cut
-from amplint.state.values import Bound, Loss, Optimizer, Origin, Parameters, Scaler, Scheduler, Symbol, Value, text_of
+from amplint.state.values import (
+    Bound,
+    Loss,
+    Optimizer,
+    Origin,
+    Parameters,
+    Scaler,
+    Scheduler,
+    Symbol,
+    Value,
+    last_part,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from amplint.state.run import Run
@@ -133,7 +145,20 @@ def role_of(run: Run, symbol: Symbol) -> str | None:
         return annotated
     if symbol.origin is Origin.DATA and not (symbol.text.endswith("[*]") or _is_given(symbol.text)):
         return None  # a part of what was not followed is what it is called, or an element
+    if symbol.text.endswith(")") and is_scheduler_name(_called(symbol.text)):
+        return "scheduler"  # whatever it is handed
     return _role(symbol.name, _used(run, symbol))
+
+
+@lru_cache(maxsize=4096)
+def _called(text: str) -> str:
+    """The last part of the name of what is called, by the text of a call: `f` of `a.f(b.c)`; empty if it ends amiss."""
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += (text[at] == ")") - (text[at] == "(")
+        if depth == 0:
+            return last_part(text[:at])
+    return ""
 
 
 def _is_given(text: str) -> bool:

@@ -81,6 +81,7 @@ class Run:
     own, with those of the numbers that enter them; `horizons`: what else is known of such numbers. `annotations`: what
     role those of parameters name. `doubts`: the updates so far, at each condition that may ask about the last one.
     `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit.
+    `late`: it begins in a later epoch than the first.
     `open_scales`: of a library, whose end takes them out.
     `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
     that unseen code has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
@@ -180,6 +181,7 @@ class Run:
     doubts: list[int] = field(default_factory=list)
     finite: int = 0
     large: int = 0
+    late: bool = False
     open_scales: list[str] = field(default_factory=list)
     batch_sizes: set[str] = field(default_factory=set)
     endless: bool = False
@@ -387,6 +389,8 @@ class Run:
         if (self.finite or self.large) and kind in _OF_FINITE:
             found |= {"finite": "asked"} if self.finite else {}
             found |= {"large": "asked"} if self.large else {}
+        if self.late and kind is Kind.SCHEDULER_STEP:
+            found["late"] = "yes"
         if self.ranks.guards and kind in event_parts.OF_RANKS:
             found |= event_parts.on_some_ranks(self.ranks, self.branches)
         return {**found, **optimizer.due} if optimizer is not None and kind in STEPS else found

@@ -92,6 +92,15 @@ def _hardly_felt(moment: Moment) -> bool:
     return made is None or HOLDS in made.detail
 
 
+def _from_the_first_epoch(moment: Moment) -> bool:
+    """Whether no epochs have passed of which nothing was seen."""
+    return "late" not in moment.last[Kind.SCHEDULER_STEP].detail
+
+
+def _again_from_the_first_epoch(moment: Moment) -> bool:
+    return leads_again(moment) and _from_the_first_epoch(moment)
+
+
 def _words(moment: Moment) -> dict[str, str]:
     made = _made(moment)
     if made is None:
@@ -106,8 +115,8 @@ RULE = Rule(
     message="the scheduler steps before the optimizer: {what}",
     advice="call `optimizer.step()` before `scheduler.step()`",
     when=(
-        Condition(STEPS, updates=0, lead=1, pending=True),
-        Condition(Kind.SCHEDULER_STEP, lead=1, updates=at_least(1), also=leads_again),
+        Condition(STEPS, updates=0, lead=1, pending=True, also=_from_the_first_epoch),
+        Condition(Kind.SCHEDULER_STEP, lead=1, updates=at_least(1), also=_again_from_the_first_epoch),
     ),
     place=Kind.SCHEDULER_STEP,
     because=((Kind.BACKWARD, "the gradients that are waiting for the optimizer's step"),),
