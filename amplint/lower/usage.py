@@ -36,7 +36,7 @@ class Usage:
     """The methods called on each name, and the wrappers that it is asked for; and the names of functions that clip, of
     what is back-propagated, of scalers, of weight averages, of what wraps a model for several processes, of what it
     made, and of lists of gradients; the calls that drive a training; the names of what gradients are bound to, alone or
-    several; those that optimizers are given where they are made."""
+    several; those that optimizers are given where they are made; of losses those that are not what holds one."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -50,6 +50,7 @@ class Usage:
     holding: frozenset[str] = frozenset()
     graded: frozenset[str] = frozenset()
     optimizers: frozenset[str] = frozenset()
+    bare: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -117,7 +118,7 @@ class Usage:
 
     def over_losses(self, loop: ir.For | ir.While) -> bool:
         """Whether a loop goes over losses of one micro-step (or over what back-propagates them), not over batches."""
-        over = isinstance(loop, ir.For) and not binds(loop.target).isdisjoint(self.losses)
+        over = isinstance(loop, ir.For) and not binds(loop.target).isdisjoint(self.bare)
         return over and not any(isinstance(part, ir.Call) and self.steps(part) for part in walk(loop))
 
     def plays(self, name: str) -> bool:
@@ -192,7 +193,8 @@ def _may_change_a_model(call: ir.Call, names: Iterable[str]) -> bool:
 def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods = _handed_on(body)
-    clips, losses, scalers, averages, gradients = set(CLIPS), set(), set(), set(), set()
+    clips, scalers, averages, gradients = set(CLIPS), set(), set(), set()
+    losses: dict[str, bool] = {}
     unread = _unread_classes(body)
     for statement in body:
         for node in walk(statement):
@@ -213,13 +215,15 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                     methods.setdefault(last(node.args[0]) if node.args else "", set()).add("step")
                 if node.func.name in ("backward", "scale"):
                     owner = (node.func.owner,) if node.func.name == "backward" else ()
-                    losses |= {_divided(part) for part in (*owner, *node.args)}
+                    for part in (*owner, *node.args):
+                        whole = _undivided(part)
+                        losses[last(whole)] = losses.get(last(whole), False) or not isinstance(whole, ir.Item)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
         {name: frozenset(used) for name, used in methods.items()},
         frozenset(clips),
-        frozenset(losses - {""}),
+        frozenset(losses.keys() - {""}),
         frozenset(scalers),
         wrappers,
         wrapped(body, wrappers),
@@ -227,6 +231,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         frozenset(gradients),
         driven(body),
         optimizers=frozenset(optimizers(body)),
+        bare=frozenset(name for name, bare in losses.items() if bare),
     )
     return replace(found, holding=frozenset(holding(body, found.plays)), graded=_graded(body))
 
@@ -273,9 +278,9 @@ def _unread_classes(body: Iterable[ir.Stmt]) -> set[str]:
     return {name for name in foreign if name[:1].isupper() and not name.isupper()}
 
 
-def _divided(node: ir.Expr) -> str:
-    """The name of what is divided, or of the expression itself."""
-    return _divided(node.left) if isinstance(node, ir.Binary) and node.op == "/" else last(node)
+def _undivided(node: ir.Expr) -> ir.Expr:
+    """What is divided, or the expression itself."""
+    return _undivided(node.left) if isinstance(node, ir.Binary) and node.op == "/" else node
 
 
 _TAKES = within(words.TAKING)
