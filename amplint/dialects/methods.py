@@ -49,6 +49,9 @@ MAKES_MODELS = frozenset({"from_pretrained", "from_config", "_from_config", "loa
 configuration says: `modeling_utils.py` of transformers 5.24, `configuration_utils.py` of diffusers 0.35.1,
 `pytorch/core/saving.py` of Lightning 2.6.6, `hub_mixin.py` of huggingface_hub 2.4."""
 
+SPELLS = frozenset({"casefold", "lower", "strip", "upper"})
+"""Methods of a text that return the same word."""
+
 RUNS_AS_BEFORE = frozenset({"to", "cuda", "cpu", "train", "eval", "requires_grad_", "apply", "to_empty"})
 """They return a module that runs in the precision in which it ran."""
 

@@ -9,7 +9,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.asked_losses import COUNTS, asks_for_mean, may_return_loss_first, returns_loss_first
 from amplint.dialects.averages import UPDATES, is_average
 from amplint.dialects.dialect import Role
-from amplint.dialects.methods import CASTS, RUNS_AS_BEFORE
+from amplint.dialects.methods import CASTS, RUNS_AS_BEFORE, SPELLS
 from amplint.dialects.public import QUIET, event_of, methods_of, with_graph
 from amplint.dialects.unseen import gives_an_object, only_reads
 from amplint.dialects.vocabulary import ending, within
@@ -54,7 +54,6 @@ from amplint.state.values import (
     Symbol,
     Trail,
     Value,
-    last_part,
     text_of,
 )
 
@@ -137,6 +136,8 @@ def _method(
     run: Run, func: Symbol, owner: str, method: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
     symbol = with_changes(func, text=owner, offset=0, tags=func.tags & tensors.OF_ELEMENTS)
+    if method in SPELLS and not args and symbol.origin is Origin.RUN:
+        return symbol  # the same word in other letters
     if method in hooks.ALL:
         hooks.registered(run, method, args)
     if method == "no_sync" and not args:
@@ -148,7 +149,7 @@ def _method(
     if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
         return averages.update(run, args, keywords, at)
     role = roles.role_of(run, symbol)
-    named = roles.is_scheduler_name(_maker(owner) or symbol.name)
+    named = roles.is_scheduler_name(roles.maker(owner) or symbol.name)
     if named and (method == "step_update" or (method == "step" and role is None)):
         run.emit(Kind.SCHEDULER_TOLD, at, scheduler=roles.scheduler(run, symbol))  # too little is known of it
         return Symbol("None")
@@ -173,13 +174,7 @@ def _method(
     return tensors.call(run, symbol, method, args, keywords)
 
 
-def _maker(text: str) -> str:
-    """The name of the function that something not known was returned by, empty for what no call returned."""
-    called, parenthesis, _ = text.partition("(")
-    return last_part(called) if parenthesis else ""
-
-
-_METHODS = hooks.ALL | UPDATES | tensors.METHODS
+_METHODS = hooks.ALL | UPDATES | tensors.METHODS | SPELLS
 _METHODS |= step_methods.OF_ROLE["scaler"] | step_methods.OF_ROLE["optimizer"] | methods_of(Role.MODEL)
 _METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "step_update", "no_sync"}
 

@@ -145,20 +145,15 @@ def role_of(run: Run, symbol: Symbol) -> str | None:
         return annotated
     if symbol.origin is Origin.DATA and not (symbol.text.endswith("[*]") or _is_given(symbol.text)):
         return None  # a part of what was not followed is what it is called, or an element
-    if symbol.text.endswith(")") and is_scheduler_name(_called(symbol.text)):
-        return "scheduler"  # whatever it is handed
+    if symbol.text.endswith(")") and is_scheduler_name(maker(symbol.text)):
+        return "scheduler"  # whatever it was handed
     return _role(symbol.name, _used(run, symbol))
 
 
-@lru_cache(maxsize=4096)
-def _called(text: str) -> str:
-    """The last part of the name of what is called, by the text of a call: `f` of `a.f(b.c)`; empty if it ends amiss."""
-    depth = 0
-    for at in range(len(text) - 1, -1, -1):
-        depth += (text[at] == ")") - (text[at] == "(")
-        if depth == 0:
-            return last_part(text[:at])
-    return ""
+def maker(text: str) -> str:
+    """The name of the function that something not known was returned by, empty for what no call returned."""
+    called, parenthesis, _ = text.partition("(")
+    return last_part(called) if parenthesis else ""
 
 
 def _is_given(text: str) -> bool:
