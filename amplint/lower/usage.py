@@ -213,11 +213,8 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
                 if _steps_for(node.func):
                     methods.setdefault(last(node.args[0]) if node.args else "", set()).add("step")
-                if node.func.name in ("backward", "scale"):
-                    owner = (node.func.owner,) if node.func.name == "backward" else ()
-                    for part in (*owner, *node.args):
-                        whole = _undivided(part)
-                        losses[last(whole)] = losses.get(last(whole), False) or not isinstance(whole, ir.Item)
+                for loss in _back_propagated(node, node.func):
+                    losses[last(loss)] = losses.get(last(loss), False) or not isinstance(loss, ir.Item)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
@@ -276,6 +273,13 @@ def _unread_classes(body: Iterable[ir.Stmt]) -> set[str]:
     imports = [node for statement in body for node in walk(statement) if isinstance(node, ir.Import)]
     foreign = [node.name for node in imports if node.qualified.lstrip(".").partition(".")[0] not in SCHEDULED]
     return {name for name in foreign if name[:1].isupper() and not name.isupper()}
+
+
+def _back_propagated(node: ir.Call, method: ir.Attr) -> Iterator[ir.Expr]:
+    """The losses that a call back-propagates, or scales, as they were before they were divided."""
+    if method.name in ("backward", "scale"):
+        owner = (method.owner,) if method.name == "backward" else ()
+        yield from map(_undivided, (*owner, *node.args))
 
 
 def _undivided(node: ir.Expr) -> ir.Expr:
