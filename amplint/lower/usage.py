@@ -194,8 +194,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
     """The usage of every name in a module."""
     methods = _handed_on(body)
     clips, scalers, averages, gradients = set(CLIPS), set(), set(), set()
-    losses: dict[str, bool] = {}
-    unread = _unread_classes(body)
+    unread, losses = _unread_classes(body), _losses(body)
     for statement in body:
         for node in walk(statement):
             if isinstance(node, ir.Assign) and any(name.endswith("GradScaler") for name in calls(node.value)):
@@ -213,14 +212,12 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
                 if _steps_for(node.func):
                     methods.setdefault(last(node.args[0]) if node.args else "", set()).add("step")
-                for loss in _back_propagated(node, node.func):
-                    losses[last(loss)] = losses.get(last(loss), False) or not isinstance(loss, ir.Item)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
         {name: frozenset(used) for name, used in methods.items()},
         frozenset(clips),
-        frozenset(losses.keys() - {""}),
+        frozenset(losses),
         frozenset(scalers),
         wrappers,
         wrapped(body, wrappers),
@@ -275,11 +272,17 @@ def _unread_classes(body: Iterable[ir.Stmt]) -> set[str]:
     return {name for name in foreign if name[:1].isupper() and not name.isupper()}
 
 
-def _back_propagated(node: ir.Call, method: ir.Attr) -> Iterator[ir.Expr]:
-    """The losses that a call back-propagates, or scales, as they were before they were divided."""
-    if method.name in ("backward", "scale"):
-        owner = (method.owner,) if method.name == "backward" else ()
-        yield from map(_undivided, (*owner, *node.args))
+def _losses(body: Iterable[ir.Stmt]) -> dict[str, bool]:
+    """The names of what is back-propagated or scaled, and whether it is that itself, and not what holds a loss."""
+    found: dict[str, bool] = {}
+    for node in (part for statement in body for part in walk(statement)):
+        method = node.func if isinstance(node, ir.Call) else None
+        if isinstance(node, ir.Call) and isinstance(method, ir.Attr) and method.name in ("backward", "scale"):
+            owner = (method.owner,) if method.name == "backward" else ()
+            for loss in map(_undivided, (*owner, *node.args)):
+                found[last(loss)] = found.get(last(loss), False) or not isinstance(loss, ir.Item)
+    found.pop("", None)
+    return found
 
 
 def _undivided(node: ir.Expr) -> ir.Expr:
