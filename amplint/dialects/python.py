@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from amplint.dialects.dialect import Dialect
 
+WITHOUT_TRAINING = frozenset(
+    """copy csv dataclasses datetime gc glob hashlib io json logging math os pathlib pickle pprint random re shutil sys
+    tempfile textwrap time uuid warnings weakref""".split()
+)
+"""Modules of Python's own whose functions do nothing to the parameters, gradients or optimizers that they are handed,
+and call nothing that would."""
+
 BARS = frozenset({"tqdm", "trange"})
 """What draws a progress bar, by the last part of its name; `update` moves it on (tqdm 4.67, `std.py`)."""
 

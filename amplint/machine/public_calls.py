@@ -7,6 +7,7 @@ from amplint.dialects.averages import AVERAGES
 from amplint.dialects.constructors import role_of
 from amplint.dialects.decays import DECOUPLED, MODES
 from amplint.dialects.dialect import Role, ScalerClass
+from amplint.dialects.python import WITHOUT_TRAINING
 from amplint.dialects.syntax import DEVICE
 from amplint.dialects.unseen import gives_an_object
 from amplint.domains import (
@@ -100,7 +101,7 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
             return _tensor(name, args, keywords)
         if name.rpartition(".")[2] in public.CLIPS and args and not _holds_a_part(run, [*args, *keywords.values()]):
             return _clipped_elsewhere(run, args, keywords, at)
-        quiet = (run.path, name) in run.program.quiet
+        quiet = (run.path, name) in run.program.quiet or name.partition(".")[0] in WITHOUT_TRAINING
         tags = frozenset() if member else frozenset({unseen.ITSELF})
         return unknown_calls.call(run, Symbol(name.lstrip("."), tags=tags), args, keywords, at, quiet)
     inner = ", ".join(text_of(value) for value in (*args, *keywords.values()))[:60]
