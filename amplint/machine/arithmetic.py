@@ -13,6 +13,7 @@ from amplint.state.counting import tags_of
 from amplint.state.counts import ORDERS, Count, Length, Quotient, Remainder, Turn
 from amplint.state.model import WINDOW
 from amplint.state.operations import COMPARISONS, OPERATIONS
+from amplint.state.records import Filling
 from amplint.state.run import Run
 from amplint.state.values import (
     NUMBER,
@@ -352,7 +353,7 @@ def _membership(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
     """`left in right`, for a display as one equality per element; of two texts, the answer."""
     if isinstance(left, str) and isinstance(right, str):
         return (left in right) is (node.op == "in")
-    if isinstance(right, dict):
+    if isinstance(right, dict) and not isinstance(right, Filling):
         right = list(right)
     if isinstance(right, (list, tuple)) and all(isinstance(item, (*_PLAIN, *NUMBER)) for item in right):
         if left is None or isinstance(left, (str, *NUMBER)):

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-_HANDED = re.compile(r"\.(\w+)\((?:[^()]*[,=(])?\s*(?:\w+\.)*\w*loss\w*\s*[,)]", re.IGNORECASE)
+_HANDED = re.compile(r"\.(\w+)\((?:[^()]*[,=])?\s*(?:\w+\.)*\w*loss\w*\s*[,)]", re.IGNORECASE)
 _GROWS = re.compile(r"\bself\.\w+(?:\.\w+|\[[^\]\n]*\])*(?: *\+= |\.(?:add|append|extend|insert)\()")
 _MAX_ROWS = 150
 """Rows of a class that is kept whole."""

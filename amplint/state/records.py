@@ -59,6 +59,9 @@ class Filling(Incomplete[Value]):
         super().__init__(values)
         self._make = make
 
+    def __bool__(self) -> bool:
+        return True  # as far as anybody knows, it holds something
+
     def __missing__(self, key: Value) -> Value:
         self[key] = self._make()
         return self[key]

@@ -5,7 +5,8 @@
 `total += loss` is arithmetic on tensors that require gradients. The total is a new node of the graph whose parents are
 the old total and the loss, and so it keeps the graph of every loss that was ever added to it: `backward()` has freed
 the saved activations, the nodes stay. Memory, and the time that Python needs to free it all at once, grow with every
-step until the total is set to zero again, or until the process is killed.
+step until the total is set to zero again, or until the process is killed. So does a meter or a history that is handed
+the loss: it is told where that happens, for the same meter may be handed numbers elsewhere.
 
 ## Why it is easy to miss
 
