@@ -94,7 +94,7 @@ def test_within_the_interval_nothing_is_written(tmp_path):
 
 
 def test_a_steady_loop_is_reported_on_too(tmp_path):
-    end = "train(300)\nprint(open('told.json').read().count('unfinished'))\nos._exit(0)"
+    end = "train(300)\nprint(open('told.json').read().count('unfinished'), flush=True)\nos._exit(0)"
     assert run(tmp_path, end, "--flush-every", "0").stdout == "1\n"
     assert reported(tmp_path)["windows"]["count"] == 306
 
