@@ -97,10 +97,15 @@ def _mark(root: Any, token: _Token) -> None:
 
 @dataclass(frozen=True)
 class _Holder:
-    """What holds losses: a variable, or an attribute as `self.name`; of a dict, under which key."""
+    """What holds losses: a variable, or an attribute as `self.name`; of a dict, under which key.
+
+    `variable`, `owner`: of an attribute, the variable that is its object, and the name of its class.
+    """
 
     name: str
     key: Hashable = None
+    variable: str = ""
+    owner: str = ""
 
 
 def kept_in(frames: Sequence[FrameType]) -> Iterator[Kept]:
@@ -114,9 +119,9 @@ def kept_in(frames: Sequence[FrameType]) -> Iterator[Kept]:
                 asked.add(id(value))
                 for attribute, inner in attributes.items():
                     for key, held in _many(inner):
-                        holder = _Holder(f"self.{attribute}", key)
+                        holder = _Holder(f"self.{attribute}", key, name, type(value).__name__)
                         path, tree, place = _grown_by_methods(type(value), holder)
-                        handed = _handed(frame, f"{name}.{type(value).__name__}", tree, place, holder, held)
+                        handed = _handed(frame, tree, place, holder, held)
                         yield from [handed] if handed is not None else _kept(path, place, held)
 
 
@@ -128,11 +133,10 @@ def _kept(path: str, place: tuple[_Grown, bool] | None, held: int) -> Iterator[K
 
 
 def _handed(
-    frame: FrameType, owner: str, tree: ast.Module, place: tuple[_Grown, bool] | None, holder: _Holder, held: int
+    frame: FrameType, tree: ast.Module, place: tuple[_Grown, bool] | None, holder: _Holder, held: int
 ) -> Kept | None:
     """What an object keeps of what one of its methods is handed: told where a frame calls that method of the object,
     which may be handed numbers elsewhere. None where the method keeps what it computes itself, or is not called there.
-    `owner`: the variable that is the object, and the name of its class.
     """
     if place is None:
         return None
@@ -141,17 +145,18 @@ def _handed(
     added = place[0].value.args[-1] if isinstance(place[0].value, ast.Call) else place[0].value
     if grows is None or not _parameters(grows) & {one.id for one in ast.walk(added) if isinstance(one, ast.Name)}:
         return None
-    variable, _, kind = owner.partition(".")
     made = [one for child in _body(frame) for one in ast.walk(child) if isinstance(one, ast.Call)]
     calls = [
-        (one.func.attr, one) for one in made if isinstance(one.func, ast.Attribute) and _is(one.func.value, variable)
+        (one.func.attr, one)
+        for one in made
+        if isinstance(one.func, ast.Attribute) and _is(one.func.value, holder.variable)
     ]
     call = next((one for name, one in calls if name == grows.name), None)
     if call is None:
         return None
     columns = call.col_offset + 1, call.end_lineno or 0, (call.end_col_offset or 0) + 1
     emptying = {one.name for one in methods if any(_sets_anew(inner, holder) for inner in ast.walk(one))}
-    shown = ".".join((kind, *_shown(place[0]).split(".")[1:]))
+    shown = ".".join((holder.owner, *_shown(place[0]).split(".")[1:]))
     emptied = not emptying.isdisjoint(name for name, _ in calls)
     return Kept(shown, Site(frame.f_code.co_filename, call.lineno, *columns), held, emptied)
 

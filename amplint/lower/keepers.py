@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from amplint.flow import program as ir
 from amplint.flow.spelling import root
 from amplint.lower.names import functions, last, walk
-
-_FILLING = frozenset({"append", "extend", "insert", "add"})
+from amplint.source.keepers import FILLING
 
 
 def keepers(body: Iterable[ir.Stmt], losses: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
@@ -67,7 +66,7 @@ def _grown(node: ir.Assign | ir.Augment | ir.Do) -> tuple[ir.Expr, ir.Expr] | No
         total = isinstance(node.value, ir.Binary) and node.value.op == "+"
         return (node.target, node.value) if total and last(node.target) in _bare(node.value) else None
     call = node.value
-    fills = isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name in _FILLING
+    fills = isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and call.func.name in FILLING
     if isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and fills and call.args:
         return call.func.owner, call.args[-1]
     return None

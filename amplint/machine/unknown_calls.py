@@ -54,6 +54,7 @@ from amplint.state.values import (
     Symbol,
     Trail,
     Value,
+    last_part,
     text_of,
 )
 
@@ -97,7 +98,7 @@ def call(
         told_windows.tell(run, Symbol(owner), [*args, *keywords.values()])
     if owner and method in CASTS:
         parameter_owners.cast(run, owner, method, [*args, *keywords.values()])
-    if owner and method in _METHODS:
+    if owner and (method in _METHODS or _moves_a_schedule(owner, method)):
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:
             return found
@@ -132,6 +133,16 @@ def _hidden_from_us(method: str) -> bool:
     return method not in QUIET and not method[:1].isupper()
 
 
+def _is_schedule(owner: str) -> bool:
+    """Whether what a method belongs to is a schedule, by its name or that of what made it."""
+    return roles.is_scheduler_name(roles.maker(owner) or last_part(owner))
+
+
+def _moves_a_schedule(owner: str, method: str) -> bool:
+    """Whether a schedule is moved on by a step of its own: `scheduler.step_update(updates)`."""
+    return method.startswith("step_") and _is_schedule(owner)
+
+
 def _method(
     run: Run, func: Symbol, owner: str, method: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
@@ -149,8 +160,7 @@ def _method(
     if method in UPDATES and is_average(symbol.name) and averages.updates(args, keywords):
         return averages.update(run, args, keywords, at)
     role = roles.role_of(run, symbol)
-    named = roles.is_scheduler_name(roles.maker(owner) or symbol.name)
-    if named and (method == "step_update" or (method == "step" and role is None)):
+    if _moves_a_schedule(owner, method) or (_is_schedule(owner) and method == "step" and role is None):
         run.emit(Kind.SCHEDULER_TOLD, at, scheduler=roles.scheduler(run, symbol))  # too little is known of it
         return Symbol("None")
     handed = roles.played_by(run, args[0]) if method == "step" and args else None
@@ -176,7 +186,7 @@ def _method(
 
 _METHODS = hooks.ALL | UPDATES | tensors.METHODS | SPELLS
 _METHODS |= step_methods.OF_ROLE["scaler"] | step_methods.OF_ROLE["optimizer"] | methods_of(Role.MODEL)
-_METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "step_update", "no_sync"}
+_METHODS |= {"chunk", "split", "backward", "parameters", "named_parameters", "no_sync"}
 
 
 def _parts(run: Run, symbol: Symbol, args: list[Value]) -> Value:

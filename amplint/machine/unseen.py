@@ -33,7 +33,6 @@ from amplint.state.values import (
     Stream,
     Symbol,
     Value,
-    last_part,
     text_of,
 )
 
@@ -133,8 +132,8 @@ def _may_train(run: Run, owner: str, short: str, given: list[Value], at: ir.Span
         return False
     if modelled and not owner and not only_runs(short):
         return True
-    if not hides(short) or (short.startswith("step_") and roles.is_scheduler_name(last_part(owner))):
-        return False  # a schedule is moved on, as `step` does
+    if not hides(short):
+        return False
     return (bool(owner) and not is_tool(owner)) or any(_may_hold(run, value) for value in given)
 
 

@@ -47,8 +47,7 @@ _PRECISION = re.compile(r"\bautocast\(|\btorch\.(?:bfloat16|float16|half)\b")
 _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
-_PART = within(words.OPTIMIZER, words.SCALER)
-_KEEPS_PART = re.compile(r"(?m)^[ \t]+(?:self\.)?\w*(?:optim|scaler)\w*[ \t]*[:=]")
+_PART, _PARTS = within(words.OPTIMIZER, words.SCALER), ("optim", "scaler")
 _STARS = re.compile(r"\bimport\s*\(?\s*\*")
 _TORCH_S = tuple("Optimizer LRScheduler _Scheduler Enum NamedTuple TypedDict Protocol Dataset Sampler".split())
 
@@ -148,8 +147,8 @@ def _takes_all(path: str, changed: int, size: int) -> bool:
 def _acts(path: str, changed: int, size: int) -> bool:
     """Whether anything in a file may have a part in a step. Kept as long as the file is the same."""
     text = _text(path, changed, size)
-    makes = speaks_of_loss(text) or any(name in text for name in WRAPPERS)
-    return makes or any(kind.search(text) for kind in (_ACTING, _MAKES, _SCHEDULES, _PRECISION, _KEEPS_PART))
+    makes = speaks_of_loss(text) or any(name in text for name in (*WRAPPERS, *_PARTS))
+    return makes or any(kind.search(text) for kind in (_ACTING, _MAKES, _SCHEDULES, _PRECISION))
 
 
 def _says(text: str, name: str) -> bool:
@@ -205,7 +204,7 @@ def worth_following(found: Outline, name: str, base: bool, handed: Collection[st
         return acts or (_takes_a_part(unit) and bool(TRAINING.search(text)))
     if isinstance(unit, ast.ClassDef):
         matters = _class_matters(found, unit, base) or _only_named(unit) or _holds_loss(unit)
-        return matters or keeps(unit, found.lines, handed) or _holds_a_part(unit)
+        return matters or keeps(unit, handed) or _holds_a_part(unit)
     return _is_literal(unit)
 
 

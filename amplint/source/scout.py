@@ -75,7 +75,7 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
     if not sets_a_precision(text) and not any(_matters(node, text, acting) for node in every):
         return None
     lines = LINE.findall(text)
-    for first, last, instead in blanks(tree, lines, deciding(tree), seeds, handed(text)):
+    for first, last, instead in blanks(tree, lines, deciding(tree), seeds, handed(every)):
         lines[first] = instead
         lines[first + 1 : last] = ["\n"] * (last - first - 1)
     for first, last in unreached(tree):
@@ -184,7 +184,7 @@ def blanks(
     makes = re.compile(rf"\bself\.(?:{'|'.join(sorted(asked))}) = \w+\(") if asked else None
     idle: dict[str, list[tuple[int, int, str]]] = {}
     acting: set[str] = set()
-    made, keeping = makers(tree, "".join(lines)), keepers(every_node(tree), lines, handed) if handed else set()
+    made, keeping = makers(tree, "".join(lines)), keepers(every_node(tree), handed) if handed else set()
     kept = rates_of(tree) | constructors(tree, lines) | made | keeping
     for node in _functions(tree):
         first, last = _rows(node)
