@@ -9,7 +9,7 @@ from itertools import chain
 
 from amplint.budget import Budget
 from amplint.flow import program as ir
-from amplint.flow.breaches import Trace, comes_to, steps
+from amplint.flow.breaches import Trace, comes_to
 from amplint.flow.choices import all_runs
 from amplint.lower.passing_on import passing_on
 from amplint.machine.entry_points import Entry, entries, play
@@ -109,7 +109,7 @@ class Played:
         found = self._runs.get(at)
         if found is None or found.complete:
             return True
-        return any(steps(trace) and comes_to(site, trace.events) for trace in self.traces(at))
+        return any(trace.steps and comes_to(site, trace.events) for trace in self.traces(at))
 
     def trains_nothing(self) -> bool:
         """Whether nothing is back-propagated and nothing steps, wherever one begins."""

@@ -294,12 +294,13 @@ def left_over_again(moment: Moment) -> bool:
 
 
 def short_but_divided_by_the_long(moment: Moment) -> bool:
-    """Whether a window is shorter than the longest, and each of its mean losses is divided by the longest's length."""
+    """Whether a window is shorter than the longest, by whose length its losses are divided, by weight or by name."""
     window = moment.ledger.window
     if window.gate is None or not 0 < window.micro_steps < window.longest or not epoch_of(window)[1]:
         return False
-    due = window.micro_steps / window.longest
-    return any(weight is not None and isclose(weight, due, rel_tol=1e-6) for weight in totals(window))
+    due, name = window.micro_steps / window.longest, window.gate.length or ""
+    every = [loss for loss in window.losses if loss.micro_steps == window.micro_steps]
+    return any(one.divisor == name if one.weight is None else isclose(one.weight, due, rel_tol=1e-6) for one in every)
 
 
 def scaled_loss(moment: Moment) -> bool:

@@ -13,10 +13,13 @@ from amplint.protocol.cadence import (
     BY_HAND,
     COMPLEX,
     EPOCHS,
+    EPOCHS_AGAIN,
     MICRO_BATCHES,
+    MISSIZED,
     MOVES_BY,
     NO_CHANCE,
     OF_ALL_RANKS,
+    OVER_EPOCHS,
     PAST,
     PER_PROCESS,
     SHARED_AGAIN,
@@ -61,7 +64,7 @@ def counted(cadence: Cadence) -> str | None:
 
 def of_another_unit(moment: Moment) -> bool:
     """Whether a horizon counts another unit than the one that the scheduler steps in, and no other rule says so."""
-    if _shrunk(moment) is not None or amiss(moment):
+    if _of_another_size(moment) or amiss(moment):
         return True
     return (_disagree(moment) and not per_epoch_though_in_batches(moment)) or _warm(moment) is not None
 
@@ -104,7 +107,7 @@ def _warm(moment: Moment) -> str | None:
 
 def amiss(moment: Moment) -> bool:
     """Whether nothing but the size of a horizon is wrong: for the ranks, or for batches that are not whole."""
-    told = _shrunk(moment) is not None or _disagree(moment) or _warm(moment) is not None
+    told = _of_another_size(moment) or _disagree(moment) or _warm(moment) is not None
     return not told and _way(moment) is not None
 
 
@@ -120,11 +123,22 @@ def _way(moment: Moment) -> str | None:
 _DUE = {WHOLE_ONLY: MICRO_BATCHES, OF_ALL_RANKS: MICRO_BATCHES, SHARED_AGAIN: MICRO_BATCHES}
 
 
+def _of_another_size(moment: Moment) -> bool:
+    return _shrunk(moment) is not None or _missized(moment) is not None
+
+
 def _shrunk(moment: Moment) -> str | None:
     """The batch size by which batches were divided once more, in the horizon of what steps more than once per epoch."""
     made = moment.last.get(Kind.CREATE)
     often = steps_in(moment.cadence) in (MICRO_BATCHES, UPDATES)
     return made.detail.get("shrunk") if made is not None and often else None
+
+
+def _missized(moment: Moment) -> str | None:
+    """How the number of epochs wrongly entered the horizon of what steps more than once per epoch, over several."""
+    made, several = moment.last.get(Kind.CREATE), moment.cadence.passed[2] > 1
+    often = several and steps_in(moment.cadence) in (MICRO_BATCHES, UPDATES)
+    return made.detail.get(MISSIZED) if made is not None and often else None
 
 
 def _paced(moment: Moment) -> str | None:
@@ -231,6 +245,20 @@ _AMISS = {
 }
 
 
+_MISSIZED = {
+    EPOCHS_AGAIN: {
+        "counts": "the steps of all epochs, and those as many times as there are epochs",
+        "result": "the run ends before the schedule does",
+        "unit": "the steps of all epochs: leave one multiplication by the number of epochs out",
+    },
+    OVER_EPOCHS: {
+        "counts": "an epoch's batches, divided by the number of epochs",
+        "result": "the schedule comes to its end within the first epoch",
+        "unit": "the steps of all epochs: multiply by the number of epochs",
+    },
+}
+
+
 _IN_EPOCHS = {
     "counts": EPOCHS,
     "steps": "process in every epoch, as it is prepared",
@@ -275,6 +303,8 @@ def _of_units(moment: Moment) -> dict[str, str]:
         counts = f"batches divided by {size}, though each of them holds so many samples"
         unit = f"{steps}: leave the division by {size} out"
         return {"argument": argument, "counts": counts, "steps": _SINGULAR[steps], "result": over, "unit": unit}
+    if (way := _missized(moment)) is not None:
+        return {"argument": argument, "steps": _SINGULAR[steps], **_MISSIZED[way]}
     if (warm := _warm(moment)) is not None:
         slow = UNITS.index(steps) > UNITS.index(warm)
         takes = "lasts longer than it is meant to" if slow else "is over within the first few steps"

@@ -84,6 +84,8 @@ def _warm(training_steps: int) -> Schedule:
     return Schedule({"num_training_steps": training_steps}, batches=True, warm=(_WARM_UP, 1))
 
 
+PER_EPOCH = "steps_per_epoch"
+"""The argument of `OneCycleLR` that is multiplied by the number of epochs."""
 KIND = "name"
 """The argument that says which kind of schedule `get_scheduler` makes, its first."""
 
@@ -112,7 +114,7 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "LinearLR": Schedule({"total_iters": 3}),
         "MultiplicativeLR": Schedule(),
         "MultiStepLR": Schedule(epochs=Epochs("milestones", 1, 300, factor=2), first=("milestones", 1)),
-        "OneCycleLR": Schedule({"total_steps": 2, "steps_per_epoch": 4}, batches=True, ends=True),
+        "OneCycleLR": Schedule({"total_steps": 2, PER_EPOCH: 4}, batches=True, ends=True),
         "PolynomialLR": Schedule({"total_iters": 1}),
         "ReduceLROnPlateau": Schedule(epochs=Epochs("patience", 3, 30, default=10)),
         "SequentialLR": Schedule(parts=1),

@@ -9,6 +9,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.domains import loss_scales, penalties, provenance
 from amplint.domains.retained_losses import joined
+from amplint.domains.units import QUOTIENT
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.events import Kind
@@ -19,12 +20,21 @@ from amplint.state.counts import Length
 from amplint.state.known_numbers import number, window_of
 from amplint.state.model import WINDOW
 from amplint.state.run import Run
-from amplint.state.values import Loss, Origin, Symbol, Value, text_of
+from amplint.state.values import Loss, Origin, Symbol, Trail, Value, text_of
 
 _SIZE = re.compile(r"^(?:len\((?P<a>.+)\)|(?P<b>.+)\.(?:size\(0\)|shape\[0\]|numel\(\)))$")
 """How the number of samples in a batch is asked for."""
 
 _EPOCH = within(words.COUNTED)
+
+
+def unweighed(run: Run, value: Symbol, scales: bool = False) -> Loss:
+    """A loss of which nobody knows how much it weighs, with the window that it was divided by last. `scales`: code that
+    is not seen may have scaled it."""
+    divisor = value.text.rpartition(" / ")[2] if QUOTIENT in value.tags else ""
+    known = bool(divisor) and window_of(run, Symbol(divisor)) is not None
+    trail = Trail(forward=value.ran, reach=value.reach, perhaps=loss_scales.scaled(run, value) if scales else False)
+    return Loss(None, divisor=divisor if known else None, trail=trail, whole=value.forward)
 
 
 def with_loss(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:

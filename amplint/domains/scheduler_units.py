@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
-from amplint.dialects.schedules import KIND, OF_FUNCTIONS, SLOW, WAITS, Schedule
+from amplint.dialects.schedules import KIND, OF_FUNCTIONS, PER_EPOCH, SLOW, WAITS, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.domains.schedule_meanings import LENGTH, NUMBERS, OF_A_RANK, UNSHARED
@@ -18,11 +18,14 @@ from amplint.protocol.cadence import (
     ALONE,
     AMISS,
     EPOCHS,
+    EPOCHS_AGAIN,
     HOLDS,
     MICRO_BATCHES,
+    MISSIZED,
     MOVES_BY,
     NO_CHANCE,
     OF_ALL_RANKS,
+    OVER_EPOCHS,
     PER_PROCESS,
     REPEATED,
     SHARED,
@@ -33,7 +36,7 @@ from amplint.protocol.cadence import (
     WHOLE_ONLY,
 )
 from amplint.protocol.events import Kind
-from amplint.state import roles
+from amplint.state import roles, truths
 from amplint.state.counting import names_window, tags_of
 from amplint.state.known_numbers import window_of
 from amplint.state.run import Run
@@ -61,11 +64,13 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
     if any(isinstance(factor, Symbol) for factor in made.factors):
         made.said["argument"] = "lr_lambda"  # what such a function counts is not known
     for argument, position in schedule.horizons.items():
-        value = _argument(args, keywords, argument, position)
+        value = truths.resolve(run, _argument(args, keywords, argument, position))
         if value is not None and "unit" not in made.said:
             _count(run, argument, value, made.said)
             if schedule.ends and WHOLE_ONLY in tags_of(value):
                 made.said[AMISS] = WHOLE_ONLY
+            if argument == PER_EPOCH and units.ALL_EPOCHS in tags_of(value):
+                made.said[MISSIZED] = EPOCHS_AGAIN
     if schedule.warm is not None:
         _warm(run, schedule.warm[0], _argument(args, keywords, *schedule.warm), made.said)
 
@@ -152,6 +157,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         detail["shrunk"] = next(iter(run.batch_sizes)) if len(run.batch_sizes) == 1 else "the batch size"
     if SHARED_AGAIN in tags or ("batches" in tags and OF_ALL_RANKS in tags):
         detail[AMISS] = SHARED_AGAIN if SHARED_AGAIN in tags else OF_ALL_RANKS
+    if way := next((one for one in (EPOCHS_AGAIN, OVER_EPOCHS) if one in tags), None):
+        detail[MISSIZED] = way
     if "divided" in tags and tags & {"batches", "samples"}:
         detail["unit"] = UPDATES
         detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}

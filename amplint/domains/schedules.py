@@ -14,7 +14,7 @@ from amplint.domains import scheduler_units, shown_counts
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.protocol.cadence import COMPLEX, EPOCHS, HOLDS, MICRO_BATCHES, PAST
-from amplint.state import class_members, known_numbers
+from amplint.state import class_members, known_numbers, truths
 from amplint.state.contexts import Partial
 from amplint.state.counting import tags_of
 from amplint.state.counts import Length
@@ -161,7 +161,7 @@ class _Body:
         self.attributes = self.instance.attributes if self.instance is not None else {}
         own = {self.first: self.instance} if self.first else {}
         self.scope = Scope({**own, **called.given}, called.function.scope)
-        self.nodes = list(_inside(node.body))
+        self.nodes = list(inside(node.body))
         bound = [node for node in self.nodes if isinstance(node, ir.Assign | ir.Augment)]
         self.own |= {node.target.name for node in bound if isinstance(node.target, ir.Name)}
         self.counts = set(called.counts)
@@ -306,10 +306,11 @@ class _Body:
         covered: set[int] = set()
         for node in self.nodes:
             if id(node) not in covered and not isinstance(node, ir.Const) and self._is_number(node):
-                covered |= {id(part) for part in _inside(node)}
+                covered |= {id(part) for part in inside(node)}
                 number = _number(node)
                 text = spelled(number).removeprefix(f"{self.first}.")
-                yield Found(text, run.evaluate(self.scope, number), id(node) in self.paired)
+                value = truths.resolve(run, run.evaluate(self.scope, number))
+                yield Found(text, value, id(node) in self.paired)
 
     def _is_self(self, node: object) -> bool:
         return isinstance(node, ir.Name) and bool(self.first) and node.name == self.first
@@ -367,17 +368,17 @@ def _number(node: ir.Expr) -> ir.Expr:
     return _number(rest[0]) if asks else node
 
 
-def _inside(node: object) -> Iterator[ir.Node]:
+def inside(node: object) -> Iterator[ir.Node]:
     """A node and all that stands in it, from the outside in; of what is assigned, not the target."""
     if isinstance(node, tuple):
         for part in node:
-            yield from _inside(part)
+            yield from inside(part)
     elif isinstance(node, ir.Node):
         yield node
         left_out = _NO_CODE | ({"target"} if isinstance(node, ir.Assign) else set())
         for part in fields(node):
             if part.name not in left_out:
-                yield from _inside(getattr(node, part.name))
+                yield from inside(getattr(node, part.name))
 
 
 _NO_CODE = frozenset({"at", "decorators", "params"})

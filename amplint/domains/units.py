@@ -7,7 +7,15 @@ from fractions import Fraction
 
 from amplint.domains import schedule_meanings
 from amplint.domains.schedule_meanings import OF_A_RANK, UNSHARED
-from amplint.protocol.cadence import MICRO_BATCHES, OF_ALL_RANKS, SHARED_AGAIN, UPDATES, WHOLE_ONLY
+from amplint.protocol.cadence import (
+    EPOCHS_AGAIN,
+    MICRO_BATCHES,
+    OF_ALL_RANKS,
+    OVER_EPOCHS,
+    SHARED_AGAIN,
+    UPDATES,
+    WHOLE_ONLY,
+)
 from amplint.state.counting import as_attribute, names_epochs, tags_of
 from amplint.state.run import Run
 from amplint.state.values import Symbol, Value, text_of
@@ -25,6 +33,12 @@ EPOCHS_BEFORE = "epochs of a loader not shared yet"
 _OF_STEPS = "epochs of "
 """The tag of steps divided by an epoch of those of one rank begins with this."""
 
+QUOTIENT = "a quotient"
+"""The tag of what a window's length was divided out of, as a whole and last of all."""
+
+ALL_EPOCHS = "of all epochs"
+"""The tag of an epoch's batches, multiplied by the number of epochs."""
+
 EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
 """What is true of a number as it is, and of none that is a little more or less."""
 
@@ -32,9 +46,10 @@ EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
 def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bool]) -> frozenset[str]:
     """What the result of an operation counts. `windows`: which of both is the length of a window."""
     counted = [tags for tags in (tags_of(left), tags_of(right)) if op not in ("+", "-") or not _counts_epochs(tags)]
-    found = frozenset().union(*counted) - {"window"}
+    found = frozenset().union(*counted) - {"window", QUOTIENT}
     if not found and not any(windows):
         return found  # of what counts nothing, the result counts nothing
+    found = _in_all_epochs(op, found, left, right)
     if any(map(_is_exact, found)) and not _keeps(run, op, left, right, windows):
         found = frozenset(tag for tag in found if not _is_exact(tag))
     if op == "-" and tags_of(left) and "parts" not in tags_of(left):
@@ -57,11 +72,24 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
         if OF_A_RANK in found and names_processes(text_of(right)):
             return found | {SHARED_AGAIN}
         found |= {"divided"} if windows[1] or "multiplied" in tags_of(right) else {"parts"} if right != 1 else set()
+        found |= {QUOTIENT} if op == "/" and windows[1] else set()
     if op == "*" and any(windows):
         found = found - {"divided"} if "divided" in found else found | {"multiplied"}
     if op == "*" and any(isinstance(value, (Fraction, float)) and not tags_of(value) for value in (left, right)):
         found |= {"parts"}
     return found if found - {"divided", "parts"} or any(windows) else frozenset()
+
+
+def _in_all_epochs(op: str, found: frozenset[str], left: Value, right: Value) -> frozenset[str]:
+    """The tags of batches or samples that are multiplied or divided by the number of epochs: once is as it should be,
+    twice is too many, and divided they are too few."""
+    if not found & {"batches", "samples"} or "epochs" not in found:
+        return found
+    if op == "*":
+        return found | {EPOCHS_AGAIN if ALL_EPOCHS in found else ALL_EPOCHS}
+    if op not in ("/", "//") or "epochs" not in tags_of(right):
+        return found
+    return found - {ALL_EPOCHS} if ALL_EPOCHS in found else found | {OVER_EPOCHS}
 
 
 def _is_exact(tag: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from amplint.catalogue.rule import Rule
 from amplint.flow.attribution import attributed
@@ -35,6 +37,16 @@ class Trace:
     def settled(self) -> bool:
         """Whether the run is one of the program under its own defaults."""
         return all(self.choices.get(key) is value for key, value in self.defaults.items())
+
+    @cached_property
+    def visited(self) -> Counter[Site]:
+        """How many events a finding at each place may stand for."""
+        return Counter(site for event in self.events for site in frozenset(places(event)))
+
+    @cached_property
+    def steps(self) -> bool:
+        """Whether an optimizer steps in the run."""
+        return any(event.kind in STEPS for event in self.events)
 
 
 @dataclass(frozen=True)
@@ -102,11 +114,6 @@ def visits(breach: Breach, events: Iterable[Event]) -> int:
 def places(event: Event) -> tuple[Site, ...]:
     """What a finding that an event shows may point at, in the runs without it too."""
     return (event.site, *event.maker[-1:])
-
-
-def steps(trace: Trace) -> bool:
-    """Whether an optimizer steps in a run."""
-    return any(event.kind in STEPS for event in trace.events)
 
 
 def comes_to(site: Site, events: Iterable[Event]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from amplint.catalogue.rule import Rule, Tier
 from amplint.catalogue.through import words_of
-from amplint.flow.breaches import Breach, Shown, Trace, asking_of, moments, steps, visits
+from amplint.flow.breaches import Breach, Shown, Trace, asking_of, moments
 from amplint.flow.certain import waits_for
 from amplint.flow.conditions import needed
 from amplint.flow.spared import Spared, goes_on, trains
@@ -45,9 +45,9 @@ def judge(
         if id(trace) not in seen:
             seen[id(trace)] = list(_breaches(trace, asking))
     every = [(trace, [*seen[id(trace)], *beside[at]]) for at, trace in enumerate(meant)]
-    unused = _CLIPS if any(map(steps, meant)) else _CLIPS | {"scaler"}
+    unused = _CLIPS if any(trace.steps for trace in meant) else _CLIPS | {"scaler"}
     runs = [
-        (trace, [one for one in _hidden(found, rules) if steps(trace) or rules[one.rule].family not in unused])
+        (trace, [one for one in _hidden(found, rules) if trace.steps or rules[one.rule].family not in unused])
         for trace, found in every
     ]
     silent = _silent(traces, rules)
@@ -232,10 +232,9 @@ def _refuting(
         return None
     known = {key: value for key, value in trace.choices.items() if key not in free}
     for other, found in runs:
-        if other is trace or any(other.choices.get(key, value) != value for key, value in known.items()):
+        if other is trace or not other.visited[breach.site] or any(one.key == breach.key for one in found):
             continue
-        reached = visits(breach, other.events) and _counted(breach, other)
-        if reached and all(one.key != breach.key for one in found):
+        if all(other.choices.get(key, value) == value for key, value in known.items()) and _counted(breach, other):
             taken = ((key, trace.choices[key]) for key in free & trace.choices.keys())
             return frozenset((key, value) for key, value in taken if other.choices.get(key, value) != value)
     return None
@@ -254,4 +253,4 @@ def _would_be_refuted(
 def _counted(breach: Breach, other: Trace) -> bool:
     """Whether the other run steps at all, and goes on for as long as it took the mistake to show: what an exception has
     ended earlier says nothing."""
-    return steps(other) and trains(breach, other) and goes_on(breach, other)
+    return other.steps and trains(breach, other) and goes_on(breach, other)

@@ -48,13 +48,18 @@ class Spared:
 
 
 def goes_on(breach: Breach, trace: Trace) -> bool:
-    """Whether a run goes on for as long as it took the mistake to show: to the end, where only that shows it."""
+    """Whether a run goes on for as long as it took the mistake to show: to the end, where only that shows it. One that
+    was cut, or that leaves its loop over epochs earlier, does not."""
     shown = breach.shown
-    if not trace.cut or shown is None:
+    if shown is None or not (trace.cut or _epochs(trace.events) < _epochs(shown.events)):
         return True
     if shown.moment.event.kind is Kind.END:
         return False
-    return visits(breach, trace.events) >= visits(breach, shown.events[: shown.at + 1])
+    return trace.visited[breach.site] >= visits(breach, shown.events[: shown.at + 1])
+
+
+def _epochs(events: Iterable[Event]) -> int:
+    return sum(event.kind is Kind.EPOCH_END for event in events)
 
 
 def _goes_as_far(breach: Breach, trace: Trace) -> bool:

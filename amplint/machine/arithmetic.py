@@ -7,7 +7,7 @@ from fractions import Fraction
 from amplint.dialects.public import computes
 from amplint.domains import loss_arithmetic, penalties, precision, provenance, schedule_meanings, shown_counts, units
 from amplint.flow import program as ir
-from amplint.flow.spelling import spelled
+from amplint.flow.spelling import root, spelled
 from amplint.state import counting, known_numbers
 from amplint.state.counting import tags_of
 from amplint.state.counts import ORDERS, Count, Length, Quotient, Remainder, Turn
@@ -26,7 +26,6 @@ from amplint.state.values import (
     Parameters,
     Public,
     Symbol,
-    Trail,
     Value,
     last_part,
     text_of,
@@ -49,7 +48,7 @@ def asked(value: Value) -> Value:
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
-    left, right = _as_loss(node.op, as_symbol(left)), _as_loss(node.op, as_symbol(right))
+    left, right = _as_loss(run, node.op, as_symbol(left)), _as_loss(run, node.op, as_symbol(right))
     if isinstance(left, Loss) or isinstance(right, Loss):
         return loss_arithmetic.with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
@@ -81,11 +80,11 @@ def as_symbol(value: Value) -> Value:
     return Symbol(value.name.rpartition(".")[2]) if isinstance(value, Public) else value
 
 
-def _as_loss(op: str, value: Value) -> Value:
+def _as_loss(run: Run, op: str, value: Value) -> Value:
     """What a model returned, once it is multiplied or divided, is a loss, though perhaps no mean."""
     if op not in ("*", "/") or not isinstance(value, Symbol) or not value.forward:
         return value
-    return Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=True)
+    return loss_arithmetic.unweighed(run, value)
 
 
 def _repeated(op: str, left: Value, right: Value) -> Value | None:
@@ -173,6 +172,7 @@ def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainde
     length = run.model.sized(length)
     if not isinstance(node.right, ir.Const):
         run.model.learn_modulus(spelled(node.right))
+        run.windowless = run.windowless or (root(node.right) if length == 1 else "")
     if isinstance(left, Symbol):
         run.model.learn_counter(left.text)
     counter = known_numbers.number(run, left)

@@ -11,6 +11,7 @@ from amplint.domains import parameter_owners, provenance, ranks, tensors, told_w
 from amplint.domains.ignored import OF_LABELS
 from amplint.flow import program as ir
 from amplint.machine import libraries, neighbours, places
+from amplint.machine.numbers_before import numbers_before
 from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
 from amplint.state import mappings, records
@@ -282,6 +283,7 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
         first = function.node.params[0].name if function.node.params else "self"
         scope = Scope({first: owner}, function.scope, function=function, instance=owner)
         with neighbours.within(run, function.scope):
+            _compute(run, scope, function.node, value)
             found = run.evaluate(scope, value)
         if isinstance(found, Symbol) and ranks.is_wrapped(found):
             found = with_changes(found, text=f"{owner.text}.{name}")
@@ -290,6 +292,12 @@ def _set_elsewhere(run: Run, owner: Instance, name: str) -> Value:
             break
     owner.pending.discard(name)
     return owner.attributes.setdefault(name, unknown)  # not looked for again
+
+
+def _compute(run: Run, scope: Scope, node: ir.Function | ir.Lambda, value: ir.Expr) -> None:
+    """Binds the numbers that a call reads, and which its function computes before it, in the order of the function."""
+    for target, number in numbers_before(node, value) if isinstance(node, ir.Function) else ():
+        scope.names[target] = run.evaluate(scope, number)
 
 
 def made_later(run: Run, owner: Value, name: str) -> Value:

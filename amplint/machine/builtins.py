@@ -131,6 +131,7 @@ def remainder(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> V
 
 
 def _range(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
+    args = [truths.resolve(run, value) for value in args]
     known = [known_numbers.number(run, value) for value in args]
     stop = known[0] if len(args) == 1 else known[1]
     first = known[0] if len(args) > 1 else 0

@@ -125,6 +125,7 @@ def _open(keywords: Keywords, node: ir.Call, rest: list[Value]) -> Incomplete[st
     """The named arguments of a call into which something was unpacked that is not known."""
     found = Incomplete(keywords)
     found.by_name = any(not _are_whole(value) for value in rest[len(rest) - node.named :])
+    found.of_batch = any(isinstance(value, Symbol) and value.origin is Origin.DATA for value in rest)
     return found
 
 
@@ -201,14 +202,16 @@ def _run_function(
         lost = _not_run(run, name, args, keywords, at)
         return with_changes(lost, endless=True) if isinstance(node, ir.Function) and node.endless else lost
     scope = bind(run, function, args, keywords, at, instance)
-    run.executed.add(id(node))
-    depth = len(run.gates)
+    depth, before, run.windowless = len(run.gates), run.windowless, ""
     try:
         with run.calling(function.scope.outermost().module, at), precision.kept(run):
             precision.decorate(run, function)
             return _result(run, function, scope)
     finally:
         del run.gates[depth:]
+        if run.windowless not in scope.names:  # it is of no caller's
+            run.executed.add(id(node))
+        run.windowless = before
 
 
 def _left_aside(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir.Span, instance: Value) -> Value:
@@ -296,7 +299,8 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
         elif param.default is not None and not isinstance(keywords, Incomplete):
             scope.names[param.name] = run.evaluate(function.scope, param.default)
         else:
-            scope.names[param.name] = Symbol(param.name)
+            of_batch = isinstance(keywords, Incomplete) and keywords.of_batch
+            scope.names[param.name] = Symbol(param.name, Origin.DATA if of_batch else Origin.RUN)
     return scope
 
 

@@ -69,6 +69,19 @@ def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
     return Symbol(node.name)
 
 
+def _asks_whether_bound(scope: Scope, node: ir.Compare) -> bool | None:
+    """The answer to `"name" in locals()`, None to any other question."""
+    space = node.right if isinstance(node.right, ir.Call) and not node.right.args else None
+    named = space is not None and isinstance(space.func, ir.Name) and space.func.name in _NAMESPACES
+    if not named or node.op not in ("in", "not in"):
+        return None
+    name = node.left.value if isinstance(node.left, ir.Const) else None
+    return (scope.find(name) is not None) is (node.op == "in") if isinstance(name, str) else None
+
+
+_NAMESPACES = frozenset({"locals", "globals", "vars", "dir"})
+
+
 def _is_unbound(scope: Scope, name: str) -> bool:
     """Whether a name that no scope knows is one of the function's own, and nothing has bound it yet."""
     inner: Scope | None = scope
@@ -146,6 +159,8 @@ def _binary(run: Run, scope: Scope, node: ir.Binary) -> Value:
 
 
 def _compare(run: Run, scope: Scope, node: ir.Compare) -> Value:
+    if (bound := _asks_whether_bound(scope, node)) is not None:
+        return bound
     left, right = evaluate(run, scope, node.left), evaluate(run, scope, node.right)
     if node.gates:
         left, right = touched.current(run, left), touched.current(run, right)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amplint.domains import parameter_owners, ranks, schedule_meanings, scheduler_units
+from amplint.domains import loss_arithmetic, parameter_owners, ranks, schedule_meanings, scheduler_units
 from amplint.flow import program as ir
 from amplint.machine import gradient_values, places, step_methods
 from amplint.protocol.events import Kind
@@ -28,7 +28,6 @@ from amplint.state.values import (
     Scaler,
     Scheduler,
     Symbol,
-    Trail,
     Value,
     text_of,
 )
@@ -167,12 +166,7 @@ def _library(run: Run) -> str:
 def _as_loss(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """`as_loss(value)`: what is back-propagated, as a loss, with the window that its text says it is divided by."""
     value = args[0]
-    if not isinstance(value, Symbol):
-        return value
-    divisor = value.text.rpartition(" / ")[2]
-    known = known_numbers.window_of(run, Symbol(divisor)) is not None
-    trail = Trail(forward=value.ran, reach=value.reach)
-    return Loss(None, divisor=divisor if known else None, trail=trail, whole=value.forward)
+    return loss_arithmetic.unweighed(run, value) if isinstance(value, Symbol) else value
 
 
 def _gradients(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from amplint.dialects import vocabulary as words
 from amplint.dialects.public import COLLECTING
 from amplint.dialects.vocabulary import within
-from amplint.domains import loss_scales, partial_zeroing, ranks, retained_losses, single_ranks, tails, tensors
+from amplint.domains import loss_arithmetic, partial_zeroing, ranks, retained_losses, single_ranks, tails, tensors
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -50,7 +50,6 @@ from amplint.state.values import (
     Origin,
     Stream,
     Symbol,
-    Trail,
     Value,
 )
 
@@ -116,9 +115,7 @@ def _as_loss(run: Run, value: Value, name: str) -> Value:
         return attributes.own_loss(run, value)
     if value.forward or value.governed or value.origin is Origin.RUN or _is_handed_in(value):
         return value
-    return Loss(
-        None, raw=True, trail=Trail(forward=value.ran, reach=value.reach, perhaps=loss_scales.scaled(run, value))
-    )
+    return with_changes(loss_arithmetic.unweighed(run, value, scales=True), raw=True)
 
 
 _NO_LOSS = tensors.NUMBER_TAG | tensors.ELEMENTS

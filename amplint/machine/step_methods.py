@@ -12,6 +12,7 @@ from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
 from amplint.domains import (
     averages,
+    loss_arithmetic,
     loss_scales,
     norms,
     parameter_owners,
@@ -54,7 +55,6 @@ from amplint.state.values import (
     Scheduler,
     Stream,
     Symbol,
-    Trail,
     Value,
     text_of,
 )
@@ -221,7 +221,7 @@ def _scale(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> Value:
         return [_scale(run, scaler, item, at) for item in value]
     made = loss_scales.made_at(run, scaler, value, at)
     if isinstance(value, Symbol):
-        value = Loss(None, trail=Trail(forward=value.ran, reach=value.reach), whole=value.forward)
+        value = loss_arithmetic.unweighed(run, value)
     if isinstance(value, Stream) or not isinstance(value, Loss):
         value = Loss(None)
     if not enabled(run, scaler):

@@ -17,6 +17,7 @@ from amplint.domains import (
     averages,
     clip_limits,
     criteria,
+    loss_arithmetic,
     loss_scales,
     norms,
     parameter_owners,
@@ -213,6 +214,7 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     scaled = None if by_hand else loss_scales.scaled(run, symbol)
     through = provenance.asked(run, symbol.reach)
     detail = precision.scales_elsewhere(run, symbol.ran, scaled) | ({"whole": "yes"} if symbol.forward else {})
+    detail |= loss_arithmetic.divided_by(run, loss_arithmetic.unweighed(run, symbol))
     forward = symbol.ran
     hooks.before_backward(run, at)
     run.emit(

@@ -147,7 +147,9 @@ def _may_hold(run: Run, value: Value) -> bool:
 
 
 def _is_holder(run: Run, value: Symbol) -> bool:
-    return value.origin is not Origin.DATA and (_HOLDS(value.text) or roles.role_of(run, value) is not None)
+    if value.origin is Origin.DATA or " " in value.text:  # what was computed is a number
+        return False
+    return _HOLDS(value.text) or roles.role_of(run, value) is not None
 
 
 _PARTS = (Optimizer, Scaler, Scheduler, Loss, Gradient, Parameters, Function, Method, Partial, Instance)

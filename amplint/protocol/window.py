@@ -27,12 +27,14 @@ KEPT = 64
 @dataclass(frozen=True)
 class Passed:
     """A loss that was back-propagated in a window: its place, the branches that it was last in, its total weight (None
-    once one of its terms is not known), and in how many micro-steps it was."""
+    once one of its terms is not known), in how many micro-steps it was, and what it was divided by, as the program
+    spells it, if that was the same each time and the gradients are as it made them."""
 
     place: Place
     branches: Branches
     weight: Weight
     micro_steps: int
+    divisor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def _alike(window: Window, branches: Branches) -> list[Passed]:
 
 def _weighted(window: Window, factor: Weight) -> tuple[Passed, ...]:
     """The losses of a window, all multiplied by a factor that is perhaps not known."""
-    return tuple(with_changes(loss, weight=_times(loss.weight, factor)) for loss in window.losses)
+    return tuple(with_changes(loss, weight=_times(loss.weight, factor), divisor=None) for loss in window.losses)
 
 
 def _times(weight: Weight, factor: Weight) -> Weight:
@@ -167,12 +169,13 @@ def _plus(total: Weight, weight: Weight) -> Weight:
 
 def _backward(before: Window, event: Event, consumed: bool) -> Window:
     again = begins_micro_step(before, event.step_of_program, event.branches)
-    known = _known(before, event)
+    known, divisor = _known(before, event), event.detail.get("divisor")
     passed = Passed(
         known.place if known else event.step_of_program,
         event.branches,
         _plus(known.weight if known else Fraction(0), event.weight),
         known.micro_steps + 1 if known else 1,
+        divisor if known is None or known.divisor == divisor else None,
     )
     return with_changes(
         before,

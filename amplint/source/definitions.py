@@ -32,11 +32,11 @@ from amplint.source.trees import every_node, inside, tree_of
 from amplint.source.unreached import unreached
 
 MAX_ROWS = 400
-"""Rows of a definition that is still followed."""
+"""Rows of code in a definition that is still followed."""
 
 MAX_ROWS_OF_CLASS = 2000
-"""Rows of a class that is still followed because most of them cannot matter to a step, or because its objects return a
-loss: nobody can guess what that is a mean of."""
+"""Rows of code in a class that is still followed because most of them cannot matter to a step, or because its objects
+return a loss: nobody can guess what that is a mean of."""
 
 _ACTING = re.compile(
     r"backward\(|\.step\(|zero_grad|unscale_|clip_grad|GradScaler\(|lr_scheduler\.\w+\(|optim\.\w+\(|"
@@ -48,6 +48,7 @@ _MAKES = re.compile(r"(?m)^[ \t]+return [A-Z]\w*\(")
 _DEF = re.compile(r"(?m)^[ \t]+(?:async )?def ")
 _SCHEDULES = re.compile(rf"(?m)^class \w+\([\w., ]*(?:{'|'.join(sorted(DERIVED_FROM))})\b")
 _PART, _PARTS = within(words.OPTIMIZER, words.SCALER), ("optim", "scaler")
+_OPTIMIZER_CLASS = within(words.OPTIMIZER_CLASS)
 _STARS = re.compile(r"\bimport\s*\(?\s*\*")
 _TORCH_S = tuple("Optimizer LRScheduler _Scheduler Enum NamedTuple TypedDict Protocol Dataset Sampler".split())
 
@@ -121,7 +122,8 @@ def at_a_glance(path: str, name: str, base: bool, handed: Collection[str] = ()) 
         text = None
     if about is None or text is None or not (_says(text, name) or _takes_all(path, *about)):
         return False
-    if base or not _defines(text, name) or _acts(path, *about) or any(f"def {one}(" in text for one in handed):
+    asked = base or not _defines(text, name) or _OPTIMIZER_CLASS(name)
+    if asked or _acts(path, *about) or any(f"def {one}(" in text for one in handed):
         return None
     if (found := re.search(rf"^class {re.escape(name)}\(.*(?:\n+[ \t].*)*", text, re.M)) and not _DEF.search(found[0]):
         return None
@@ -269,7 +271,7 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
     bases = [ast.unparse(node) for node in bases_of(unit)]
     if _is_schedule(found, unit):
         return True
-    if any(text.endswith(_TORCH_S) for text in bases):
+    if any(text.endswith(_TORCH_S) and not (handed_on(found, text) or "").startswith(".") for text in bases):
         return False
     if base:
         return True
@@ -280,10 +282,17 @@ def _class_matters(found: Outline, unit: ast.ClassDef, base: bool) -> bool:
         return True
     if _ACTING.search(text) or (speaks_of_loss(unit.name) and TRAINING.search(text)) or gives_loss(unit):
         return True
-    if _wraps(found, unit):
+    if _wraps(found, unit) or _steps_by_itself(unit):
         return True
     every = (above for name in _bases_of(found, [unit.name]) for above in found.names.get(name, ()))
     return any(_ACTING.search(found.text(above)) for above in every)
+
+
+def _steps_by_itself(unit: ast.ClassDef) -> bool:
+    """Whether a class that is called an optimizer, and is none of torch's, says what its step does, or derives from one
+    that says so: that may erase gradients too."""
+    own = any(getattr(node, "name", "") == "step" for node in unit.body)
+    return bool(_OPTIMIZER_CLASS(unit.name)) and (own or bool(unit.bases))
 
 
 def _is_schedule(found: Outline, unit: ast.ClassDef) -> bool:
@@ -364,16 +373,24 @@ def _joins(found: Outline, unit: Unit, name: str, asked: Collection[str]) -> boo
 
 def _short(found: Outline, unit: Unit) -> bool:
     """Whether a definition is short enough to be followed, what cannot matter in a class left aside."""
-    rows = (unit.end_lineno or 0) - unit.lineno
-    if rows <= MAX_ROWS or not isinstance(unit, ast.ClassDef):
-        return rows <= MAX_ROWS
-    return rows <= MAX_ROWS_OF_CLASS and (gives_loss(unit) or rows - _idle_rows(found, unit) <= MAX_ROWS)
+    if (unit.end_lineno or 0) - unit.lineno <= MAX_ROWS:
+        return True
+    rows = _rows_of_code(unit)
+    if len(rows) <= MAX_ROWS or not isinstance(unit, ast.ClassDef):
+        return len(rows) <= MAX_ROWS
+    return len(rows) <= MAX_ROWS_OF_CLASS and (gives_loss(unit) or len(rows - _idle_rows(found, unit)) <= MAX_ROWS)
 
 
-def _idle_rows(found: Outline, unit: ast.ClassDef) -> int:
+def _rows_of_code(unit: ast.stmt) -> set[int]:
+    """The rows of a definition, counted from 1, on which anything begins: no comments, and one of each docstring."""
+    return {node.lineno for node in inside(unit) if isinstance(node, ast.stmt | ast.expr)}
+
+
+def _idle_rows(found: Outline, unit: ast.ClassDef) -> set[int]:
     """The rows of a class that stand in functions which cannot matter to a training step."""
     module = ast.Module([unit], [])
-    return sum(last - first - 1 for first, last, _ in blanks(module, list(found.lines), deciding(module)))
+    every = blanks(module, list(found.lines), deciding(module))
+    return {row for first, last, _ in every for row in range(first + 2, last + 1)}
 
 
 def _first(unit: Unit) -> int:

@@ -103,7 +103,7 @@ class Run:
     known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and how often.
     `telling`: decisions after which something happened, or that keep from leaving; `consulted`: all, as they were asked
     for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from. `closures`: by
-    identity, the functions that others made last.
+    identity, the functions that others made last. `executed`: functions that ran, but with a window of 1 `windowless`.
     """
 
     program: ir.Program
@@ -125,6 +125,7 @@ class Run:
     annotated: dict[str, str] = field(default_factory=dict)
     annotations: dict[int, str | None] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
+    windowless: str = ""
     closures: dict[int, Function] = field(default_factory=dict)
     tick: int = 0
     turn: int = 0

@@ -89,9 +89,10 @@ class Gathered(list[Value]):
 
 
 class Incomplete(dict[Key, Value]):
-    """A dict that may hold more than is known: something was unpacked into it, `by_name` or else by position."""
+    """A dict that may hold more than is known: what was unpacked into it `by_name`, or by position, `of_batch`."""
 
     by_name = True
+    of_batch = False
 
 
 @quickly_made

@@ -88,7 +88,7 @@ def run(net, loader, args):
         steps.take(i, x, y)
 """
 SHOWN = "".join(
-    f"    def show_{i}(self, x):\n        x = self.net.draw(x)\n        y = x\n        return y\n\n" for i in range(90)
+    f"    def show_{i}(self, x):\n        x = self.net.draw(x)\n        y = x\n        return y\n\n" for i in range(110)
 )
 
 

@@ -51,7 +51,6 @@ LOST: dict[tuple[str, str], Reason] = {
     **_entries(("variables renamed",), "local-token-normalization", _SPELLED),
     **_entries(("variables renamed",), "scaler-not-saved", _SPELLED),
     **_entries(("variables renamed",), "scaler-not-restored", _SPELLED),
-    **_entries(("parameters renamed",), "double-loss-division", _SPELLED),
     **_entries(("parameters renamed",), "averaged-twice-across-ranks", _SPELLED),
     **_entries(("parameters renamed",), "missing-accumulate-context", _SPELLED),
 }
