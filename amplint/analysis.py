@@ -12,7 +12,7 @@ from amplint.budget import left_out
 from amplint.callers import Witnessed, ones_around, upheld, witnessed
 from amplint.catalogue import RULES
 from amplint.catalogue.rule import Rule, Tier
-from amplint.catalogue.versions import allows, reaches
+from amplint.catalogue.versions import reaches
 from amplint.dialects import advice as advised
 from amplint.domains.hidden_windows import released
 from amplint.findings import Finding, Place, Severity, TrainingLoop, Witness, in_own_names
@@ -232,13 +232,13 @@ _UNFIXED = (CLIPPED_PAST, SHARDED_CLIP)
 def _facts(filename: str, body: tuple[ir.Stmt, ...], versions: Mapping[str, str]) -> Iterator[Breach]:
     """What the rules say of the facts of the text; some say it of the first place alone."""
     judging = [rule for rule in RULES.values() if rule.find is not None]
-    rules = [rule for rule in judging if allows(versions, rule.since) and reaches(versions, rule.begins)]
+    rules = [rule for rule in judging if reaches(versions, rule.begins)]
     said: set[str] = set()
     every = [fact for read in _READERS for fact in read(filename, body)]
     for fact in sorted(every, key=lambda fact: fact.site):
         for rule in rules:
             words = rule.find(fact) if rule.find is not None and rule.id not in said else None
-            if words is not None:
+            if words is not None and rule.speaks_of(fact, versions):
                 words = {**_told(fact), **words}
                 sure = rule.remedy is not None and fact.called not in _UNFIXED
                 scene = Scene(words=tuple(words.items())) if sure else None

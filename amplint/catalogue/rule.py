@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from amplint.catalogue.remedy import Remedy, Safety
-from amplint.catalogue.versions import assures
+from amplint.catalogue.versions import allows, assures
 from amplint.protocol.cadence import Cadence
 from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.facts import Fact
@@ -126,7 +126,8 @@ class Rule:
     superfluous in the same run, `explains` those that it makes superfluous at the same call, where other settings show
     them: the cause is one. `needs_every_path`: a path on which the event happens without the mistake refutes
     it (False: one path is enough). `once`: the first place in a file is enough. `since`: the library, and its version,
-    that the advice needs: the rule speaks where every version that the project allows has it. `begins`: the library,
+    that the advice needs: the rule speaks where every version that the project allows has it; `instead_since`: of a
+    fact, where its advice needs less than the remedy does. `begins`: the library,
     and its version, from which on it is a mistake: the rule is silent where the project allows older ones only.
     `noisy_unrun`: without a run it is right but noisy, and opt-in. `refuted_by`: events that
     refute it wherever they happen, under any choice of run constants: the program has what the rule misses, and decides
@@ -155,6 +156,7 @@ class Rule:
     needs_every_path: bool = True
     once: bool = False
     since: tuple[str, str] | None = None
+    instead_since: Callable[[Fact], tuple[str, str]] | None = None
     begins: tuple[str, str] | None = None
     refuted_by: Callable[[Event], bool] | None = None
     remedied: Callable[[Event], bool] | None = None
@@ -171,12 +173,17 @@ class Rule:
         """The tier of what is found in the text, without a run."""
         return Tier.OPT_IN if self.noisy_unrun else self.tier
 
+    def speaks_of(self, fact: Fact, versions: Mapping[str, str]) -> bool:
+        """Whether all versions that a project allows have what is to be written instead of what a fact is about."""
+        return allows(versions, self.since if self.instead_since is None else self.instead_since(fact))
+
     def under(self, versions: Mapping[str, str]) -> Rule:
         """The rule for a project that declares these bounds: what needs a version is safe where one assures it, and
-        only shown where the library is not declared at all."""
+        only shown where an older one is allowed, or the library is not declared at all."""
         if self.remedy is None or self.since is None or assures(versions, self.since):
             return self
-        safety = Safety.UNSAFE if self.since[0] in versions else Safety.DISPLAY
+        known = self.since[0] in versions and allows(versions, self.since)
+        safety = Safety.UNSAFE if known else Safety.DISPLAY
         return replace(self, remedy=replace(self.remedy, safety=safety))
 
     @property

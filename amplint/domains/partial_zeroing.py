@@ -15,7 +15,7 @@ from amplint.state.values import Condition, Gradient, Symbol, Value, text_of
 
 def picks(node: ir.If, test: Value) -> bool:
     """Whether what is erased under a test is what the test picks out."""
-    return (any(map(_erases, node.body)) or any(map(_erases, node.orelse))) and _picks(test)
+    return _picks(test) and (any(map(_erases, node.body)) or any(map(_erases, node.orelse)))
 
 
 def passes_over(run: Run, node: ir.If, test: Value, updates: int) -> bool:

@@ -200,12 +200,18 @@ def _unpacked(nodes: list[object]) -> set[int]:
     call is unpacked."""
     taken = [node for node in nodes if isinstance(node, ir.Assign) and isinstance(node.target, ir.Display)]
     targets = {id(node.target) for node in taken}
-    called = Counter(last(node.func) for node in nodes if isinstance(node, ir.Call))
-    spread = Counter(last(call.func) for node in taken if isinstance(call := node.value, ir.Call))
-    functions = [node for node in nodes if isinstance(node, ir.Function)]
-    own = [one for one in functions if called[one.name] == spread[one.name] > 0]
+    called = Counter(_called(node.func) for node in nodes if isinstance(node, ir.Call))
+    spread = Counter(_called(call.func) for node in taken if isinstance(call := node.value, ir.Call))
+    methods = {id(one) for node in nodes if isinstance(node, ir.Class) for one in node.body}
+    functions = [(one, (one.name, id(one) in methods)) for one in nodes if isinstance(one, ir.Function)]
+    own = [one for one, key in functions if called[key] == spread[key] > 0]
     returned = (part.value for one in own for part in walk(one) if isinstance(part, ir.Return))
     return targets | {id(value) for value in returned if isinstance(value, ir.Display) and value.kind == "tuple"}
+
+
+def _called(func: ir.Expr) -> tuple[str, bool]:
+    """By which name a function is called, and whether as a method."""
+    return last(func), isinstance(func, ir.Attr)
 
 
 def _apart(nodes: list[object], body: Iterable[ir.Stmt], scalers: set[str]) -> set[int]:

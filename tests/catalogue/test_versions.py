@@ -38,7 +38,7 @@ def test_all_versions_that_are_allowed_count_and_what_is_not_known_is_new(declar
 
 @pytest.mark.parametrize(
     ("declared", "assured"),
-    [("", False), ("<3", False), ("!=2.3", False), (">=2.3", False), (">=2.4,<3", True), ("==2.6.*", True)],
+    [("", False), ("<3", False), ("!=2.3", False), (">=2.4,<3", True), ("==2.6.*", True)],
 )
 def test_a_fix_is_safe_only_where_a_lower_bound_assures_what_it_needs(declared, assured):
     assert assures({"torch": declared}, ("torch", "2.4")) is assured
@@ -113,6 +113,31 @@ def test_a_mistake_that_no_allowed_version_makes_is_not_told():
 def test_advice_that_an_allowed_version_cannot_follow_is_not_given():
     assert [finding.code for finding in findings_of(OLD, "train.py")] == ["deprecated-cuda-amp"]
     assert findings_of(OLD, "train.py", {"torch": ">=2.1"}) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "row"),
+    [
+        (">=1.13", None),
+        (">=2.0", 4),
+        (">=2.3", 3),
+        (">=2.4", 3),
+        ("==2.3.1", None),
+        (">=2.0,<2.4", None),
+    ],
+)
+def test_what_has_a_namesake_in_all_versions_is_deprecated_if_the_newest_one_says_so(declared, row):
+    told = "import torch\n\nscaler = torch.cuda.amp.GradScaler()\nwith torch.cuda.amp.autocast():\n    pass\n"
+    assert [found.place.row for found in findings_of(told, "train.py", {"torch": declared})] == (
+        [] if row is None else [row]
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "safety"), [("", Safety.UNSAFE), (">=2.0", Safety.DISPLAY), (">=2.4", Safety.SAFE)]
+)
+def test_a_fix_that_an_allowed_version_cannot_follow_is_never_written(declared, safety):
+    assert RULES["deprecated-cuda-amp"].under({"torch": declared}).remedy.safety is safety
 
 
 def test_what_a_project_depends_on_is_declared():

@@ -9,8 +9,9 @@ a FutureWarning, and a later torch may be without them.
 ## Why it is easy to miss
 
 A warning of this kind is shown once for each place, among those of all libraries, and every tutorial from before 2024
-writes it so. The rule speaks once in a file, and only where the declared torch version is at least 2.4: what is right
-for older versions too, such as an import that falls back or a branch on the version, is left alone.
+writes it so. The rule speaks once in a file, and only where the declared versions of torch come up to 2.4 and all of
+them have the namesake: `autocast` since 2.0, `GradScaler` since 2.3. What is right for older versions too, such as an
+import that falls back or a branch on the version, is left alone.
 
 ## Example
 
@@ -71,8 +72,8 @@ Safe: takes everything from `torch.amp`, with the device "cuda" named; torch doe
 file at once, or nothing of it where a use is not clear. The old `autocast` means float16 wherever it stands, the new
 one the dtype in force: where the file sets another one, as a region of bfloat16 does, the fix writes
 `dtype=torch.float16`; a region that another file opens around this one is not seen. An older torch lacks the new names,
-and what is installed is a guess: unsafe where the project asks for torch without `>=2.4` or the like, and only shown,
-never written, where it does not speak of torch at all. No number of a run changes.
+and what is installed is a guess: unsafe where the project asks for torch without any bound, and only shown, never
+written, where it allows torch before 2.4, or does not speak of torch at all. No number of a run changes.
 
 ## Source
 
@@ -94,6 +95,14 @@ _INSTEAD = {
 }
 
 
+_INSTEAD_SINCE = {"autocast": "2.0", "GradScaler": "2.3", "custom_fwd": "2.4", "custom_bwd": "2.4"}
+"""The versions of torch from which on `torch.amp` has the namesakes, the first at the latest."""
+
+
+def _instead_since(fact: Fact) -> tuple[str, str]:
+    return "torch", _INSTEAD_SINCE[fact.called.rpartition(".")[2]]
+
+
 def _deprecated(fact: Fact) -> dict[str, str] | None:
     module, _, name = fact.called.rpartition(".")
     if fact.chosen or module not in CUDA_AMP or name not in _INSTEAD:
@@ -110,5 +119,7 @@ RULE = Rule(
     find=_deprecated,
     once=True,
     since=("torch", "2.4"),
+    instead_since=_instead_since,
+    begins=("torch", "2.4"),
     remedy=safe('take all of `torch.cuda.amp` from `torch.amp`, for the device "cuda"', TO_AMP),
 )
