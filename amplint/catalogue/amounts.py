@@ -11,7 +11,7 @@ from amplint.protocol.events import ANY_LENGTH, ELEMENTS, Event, Gate, Kind
 from amplint.protocol.ledger import carried
 from amplint.protocol.readings import WindowReading
 from amplint.protocol.state import Moment
-from amplint.protocol.window import Window, epoch_of, loses, totals, worth
+from amplint.protocol.window import Window, epoch_of, loses, short_of_its_divisor, totals, worth
 from amplint.protocol.window import begins_micro_step as _begins
 
 _LARGE_THRESHOLD = 64.0
@@ -294,13 +294,8 @@ def left_over_again(moment: Moment) -> bool:
 
 
 def short_but_divided_by_the_long(moment: Moment) -> bool:
-    """Whether a window is shorter than the longest, by whose length its losses are divided, by weight or by name."""
-    window = moment.ledger.window
-    if window.gate is None or not 0 < window.micro_steps < window.longest or not epoch_of(window)[1]:
-        return False
-    due, name = window.micro_steps / window.longest, window.gate.length or ""
-    every = [loss for loss in window.losses if loss.micro_steps == window.micro_steps]
-    return any(one.divisor == name if one.weight is None else isclose(one.weight, due, rel_tol=1e-6) for one in every)
+    """Whether a window is shorter than the longest, by whose length its losses are divided."""
+    return short_of_its_divisor(moment.ledger.window)
 
 
 def scaled_loss(moment: Moment) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isclose
 
 from amplint.protocol.events import STEPS, Branches, Event, Gate, Kind, Site, exclude
 from amplint.protocol.values import with_changes
@@ -219,6 +220,20 @@ def loses(window: Window) -> bool:
     stepped = frozenset(loss.place for loss in window.losses)
     alike = window.erased & stepped or window.erased_under & window.under
     return bool(window.erased) and (not stepped or bool(alike))
+
+
+def short_of_its_divisor(window: Window) -> bool:
+    """Whether a window of an epoch is shorter than the longest, by whose length its losses are divided: by what they
+    weigh, or, where that is not known, by the name that the gate has for it. Then it is shorter than the first one, too:
+    the longest may hold a rest of the epoch before.
+    """
+    if window.gate is None or not 0 < window.micro_steps < window.longest or not epoch_of(window)[1]:
+        return False
+    due, named = window.micro_steps / window.longest, window.gate.length or ""
+    every = [loss for loss in window.losses if loss.micro_steps == window.micro_steps]
+    if window.micro_steps < window.first and any(loss.weight is None and loss.divisor == named for loss in every):
+        return True
+    return any(loss.weight is not None and isclose(loss.weight, due, rel_tol=1e-6) for loss in every)
 
 
 def worth(window: Window) -> Weight:
