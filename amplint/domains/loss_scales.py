@@ -68,7 +68,7 @@ def made_at(run: Run, scaler: Scaler, value: Value, at: ir.Span) -> ir.Span | No
     """Where a loss is scaled, in the user's code if a framework does it; None where nobody need back-propagate what
     comes back: that of a scaler which has methods of its own, or of a number by which the scale is made that is asked
     for later."""
-    used = run.program.usage.get(last_part(scaler.key), frozenset())
+    used = roles.used_as(run, Symbol(scaler.key))
     asked = any({"scale", "get_scale"} <= methods for methods in run.program.usage.values())
     if (not scaler.known and used - OF_SCALER) or (asked and not roles.is_loss(value)):
         return None

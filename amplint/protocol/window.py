@@ -224,7 +224,7 @@ def loses(window: Window) -> bool:
 
 def short_of_its_divisor(window: Window) -> bool:
     """Whether a window of an epoch is shorter than the longest, by whose length its losses are divided: by what they
-    weigh, or, where that is not known, by the name that the gate has for it. Then it is shorter than the first one, too:
+    weigh, or, where that is not known, by the name that the gate has for it. Then it is shorter than the first, too:
     the longest may hold a rest of the epoch before.
     """
     if window.gate is None or not 0 < window.micro_steps < window.longest or not epoch_of(window)[1]:

@@ -147,7 +147,7 @@ def role_of(run: Run, symbol: Symbol) -> str | None:
         return None  # a part of what was not followed is what it is called, or an element
     if symbol.text.endswith(")") and is_scheduler_name(maker(symbol.text)):
         return "scheduler"  # whatever it was handed
-    return _role(symbol.name, _used(run, symbol))
+    return _role(symbol.name, used_as(run, symbol))
 
 
 def maker(text: str) -> str:
@@ -160,11 +160,11 @@ def _is_given(text: str) -> bool:
     return "." not in text and _ONE(text) and _GIVEN(text)
 
 
-def _used(run: Run, symbol: Symbol) -> frozenset[str]:
-    """The methods that are called on a symbol; on an element of `scalers`, those on `scaler`."""
+def used_as(run: Run, symbol: Symbol) -> frozenset[str]:
+    """The methods that are called on a symbol; on an element of `scalers`, by a key perhaps, those on `scaler`."""
     name = symbol.name
-    singular = name.removesuffix("s") if symbol.text.endswith("[*]") else name
-    return run.program.usage.get(name) or run.program.usage.get(singular, _UNUSED)
+    singular = name.removesuffix("s") if symbol.text.endswith("]") else name
+    return run.program.usage.get(singular) or run.program.usage.get(name, _UNUSED)
 
 
 @lru_cache(maxsize=4096)
