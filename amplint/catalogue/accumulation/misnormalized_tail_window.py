@@ -41,7 +41,8 @@ for epoch in range(epochs):
 
 Divide by `min(accum_steps, len(loader) - first)`, where `first` is the index of the window's first micro-batch; or
 draw whole windows first and divide by their length; or let windows run on over epochs, so that there is no tail.
-Multiplying the gradients by `accum_steps / length` before the clip and the step is right too.
+Multiplying the gradients by `accum_steps / length` before the clip and the step is right too. Of a loss that is
+computed out of sight it is enough that it is divided by what the gate counts up to.
 
 ## Fix
 

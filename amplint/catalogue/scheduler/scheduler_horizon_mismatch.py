@@ -53,6 +53,10 @@ for epoch in range(epochs):
     cosine.step()
 ```
 
+The number of epochs belongs in the horizon of a step per batch once: `OneCycleLR(epochs=epochs,
+steps_per_epoch=total)` with the steps of all epochs would take as many runs as there are epochs, and
+`len(loader) // epochs` is over before the first epoch is.
+
 Four numbers are of the right unit and wrong all the same, which is a warning: a loader with a `DistributedSampler`
 holds one rank's share of the batches already; one that `accelerator.prepare` is about to share out still has those of
 all processes; a schedule that `accelerator.prepare` has returned makes a step for each process at every update; and
