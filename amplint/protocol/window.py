@@ -224,14 +224,16 @@ def loses(window: Window) -> bool:
 
 def short_of_its_divisor(window: Window) -> bool:
     """Whether a window of an epoch is shorter than the longest, by whose length its losses are divided: by what they
-    weigh, or, where that is not known, by the name that the gate has for it. Then it is shorter than the first, too:
-    the longest may hold a rest of the epoch before.
+    weigh, or, where that is not known, by the name that the gate has for it. Then it is shorter than all before it, of
+    which there are several: one may hold a rest of something else.
     """
     if window.gate is None or not 0 < window.micro_steps < window.longest or not epoch_of(window)[1]:
         return False
     due, named = window.micro_steps / window.longest, window.gate.length or ""
     every = [loss for loss in window.losses if loss.micro_steps == window.micro_steps]
-    if window.micro_steps < window.first and any(loss.weight is None and loss.divisor == named for loss in every):
+    before = [length for lengths in window.lengths for length in lengths]
+    shortest = len(before) > 1 and window.micro_steps < min(before)
+    if shortest and any(loss.weight is None and loss.divisor == named for loss in every):
         return True
     return any(loss.weight is not None and isclose(loss.weight, due, rel_tol=1e-6) for loss in every)
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from amplint.protocol.events import Gate, Kind, Site
-from amplint.protocol.window import begins_micro_step, totals
+from amplint.protocol.window import begins_micro_step, short_of_its_divisor, totals
 from tests.protocol.histories import after, of
 
 N = Fraction(1, 4)
@@ -99,6 +99,36 @@ def test_a_step_ends_the_window_and_notes_its_length():
 def test_the_last_gate_stays_known():
     gate = Gate(Site("train.py", 8), "N")
     assert window(of(Kind.STEP, gate=gate), STEP).gate == gate
+
+
+GATED = of(Kind.STEP, 3, gate=Gate(Site("train.py", 8), "N"))
+SHARE = of(Kind.BACKWARD, 1, detail={"divisor": "N"})
+FULL = (SHARE, SHARE, SHARE, GATED)
+
+
+@pytest.mark.parametrize(
+    ("history", "short"),
+    [
+        ((*FULL, *FULL, SHARE), True),
+        ((*FULL, *FULL, SHARE, EPOCH), True),
+        ((*FULL, *FULL, SHARE, of(Kind.DIVIDE, weight=Fraction(3))), False),  # brought to its own length
+        ((*FULL, *FULL, SHARE, UNKNOWN_WEIGHT), False),  # not all of it was divided
+        ((*FULL, SHARE), False),  # one window may hold a rest of something else
+        ((SHARE, *FULL, SHARE, SHARE, SHARE), False),
+        ((SHARE, *FULL, *FULL, SHARE, SHARE, SHARE), False),
+        ((*FULL, *FULL, of(Kind.BACKWARD, 1, detail={"divisor": "other"})), False),
+        ((*FULL, *FULL, SHARE, SHARE, SHARE), False),
+    ],
+)
+def test_a_tail_is_short_of_the_number_that_its_losses_are_divided_by(history, short):
+    assert short_of_its_divisor(window(*history)) is short
+
+
+def test_what_a_loss_weighs_says_it_too():
+    whole = (BACK, BACK, BACK, BACK, GATED)
+    assert short_of_its_divisor(window(*whole, BACK, BACK))
+    assert not short_of_its_divisor(window(*whole, of(Kind.BACKWARD, 1, weight=Fraction(1, 2))))
+    assert not short_of_its_divisor(window(BACK, BACK))
 
 
 def test_a_division_after_the_backward_is_late_until_the_step():
