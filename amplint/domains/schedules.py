@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from amplint.dialects import vocabulary as words
@@ -12,6 +12,7 @@ from amplint.dialects.schedules import SLOW, STEP
 from amplint.dialects.vocabulary import within
 from amplint.domains import scheduler_units, shown_counts
 from amplint.flow import program as ir
+from amplint.flow.nodes import inside
 from amplint.flow.spelling import spelled
 from amplint.protocol.cadence import COMPLEX, EPOCHS, HOLDS, MICRO_BATCHES, PAST
 from amplint.state import class_members, known_numbers, truths
@@ -366,19 +367,3 @@ def _number(node: ir.Expr) -> ir.Expr:
     rest = [one for one in node.args if not (isinstance(one, ir.Const) and one.value in (0, 1))]
     asks = bool(rest) and (name in ("float", "int") or (name == "max" and len(rest) == 1))
     return _number(rest[0]) if asks else node
-
-
-def inside(node: object) -> Iterator[ir.Node]:
-    """A node and all that stands in it, from the outside in; of what is assigned, not the target."""
-    if isinstance(node, tuple):
-        for part in node:
-            yield from inside(part)
-    elif isinstance(node, ir.Node):
-        yield node
-        left_out = _NO_CODE | ({"target"} if isinstance(node, ir.Assign) else set())
-        for part in fields(node):
-            if part.name not in left_out:
-                yield from inside(getattr(node, part.name))
-
-
-_NO_CODE = frozenset({"at", "decorators", "params"})

@@ -8,6 +8,7 @@ from typing import NoReturn
 from amplint.dialects.schedules import BY_HAND
 from amplint.domains import shown_counts, tensors
 from amplint.flow import program as ir
+from amplint.flow.spelling import spelled
 from amplint.machine import (
     arithmetic,
     attributes,
@@ -71,15 +72,13 @@ def _name(run: Run, scope: Scope, node: ir.Name) -> Value:
 
 def _asks_whether_bound(scope: Scope, node: ir.Compare) -> bool | None:
     """The answer to `"name" in locals()`, None to any other question."""
-    space = node.right if isinstance(node.right, ir.Call) and not node.right.args else None
-    named = space is not None and isinstance(space.func, ir.Name) and space.func.name in _NAMESPACES
-    if not named or node.op not in ("in", "not in"):
-        return None
     name = node.left.value if isinstance(node.left, ir.Const) else None
-    return (scope.find(name) is not None) is (node.op == "in") if isinstance(name, str) else None
+    if not isinstance(name, str) or node.op not in ("in", "not in") or spelled(node.right) not in _NAMESPACES:
+        return None
+    return (scope.find(name) is not None) is (node.op == "in")
 
 
-_NAMESPACES = frozenset({"locals", "globals", "vars", "dir"})
+_NAMESPACES = frozenset({"locals()", "globals()", "vars()", "dir()"})
 
 
 def _is_unbound(scope: Scope, name: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from amplint.domains.schedules import inside
 from amplint.flow import program as ir
+from amplint.flow.nodes import inside
 from amplint.flow.spelling import spelled
 
 _COMPUTES = frozenset({"float", "int", "len", "max", "min", "round", "math.ceil", "math.floor", "ceil", "floor"})

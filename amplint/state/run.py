@@ -103,7 +103,7 @@ class Run:
     known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and how often.
     `telling`: decisions after which something happened, or that keep from leaving; `consulted`: all, as they were asked
     for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from. `closures`: by
-    identity, the functions that others made last. `executed`: functions that ran, but with a window of 1 `windowless`.
+    identity, functions that others made last. `executed`: all but those handed a window of 1 in `windowless`.
     """
 
     program: ir.Program

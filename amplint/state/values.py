@@ -89,7 +89,7 @@ class Gathered(list[Value]):
 
 
 class Incomplete(dict[Key, Value]):
-    """A dict that may hold more than is known: what was unpacked into it `by_name`, or by position, `of_batch`."""
+    """A dict that may hold more: something was unpacked into it, `by_name` or by position, perhaps `of_batch`."""
 
     by_name = True
     of_batch = False
