@@ -12,8 +12,7 @@ from amplint.dialects.schedules import SLOW, STEP
 from amplint.dialects.vocabulary import within
 from amplint.domains import scheduler_units, shown_counts
 from amplint.flow import program as ir
-from amplint.flow.nodes import inside
-from amplint.flow.spelling import spelled
+from amplint.flow.spelling import inside, spelled
 from amplint.protocol.cadence import COMPLEX, EPOCHS, HOLDS, MICRO_BATCHES, PAST
 from amplint.state import class_members, known_numbers, truths
 from amplint.state.contexts import Partial

@@ -1,8 +1,9 @@
-"""How an expression of a program is written, and which plain names one as a target binds."""
+"""How an expression of a program is written, what stands in it, and which plain names one as a target binds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 from amplint.flow import program as ir
 
@@ -42,3 +43,19 @@ def plain_names(target: ir.Expr) -> Iterator[str]:
     elif isinstance(target, ir.Display):
         for item in target.items:
             yield from plain_names(item)
+
+
+def inside(node: object) -> Iterator[ir.Node]:
+    """A node and all that stands in it, from the outside in; of what is assigned, not the target."""
+    if isinstance(node, tuple):
+        for part in node:
+            yield from inside(part)
+    elif isinstance(node, ir.Node):
+        yield node
+        left_out = _NO_CODE | ({"target"} if isinstance(node, ir.Assign) else set())
+        for part in fields(node):
+            if part.name not in left_out:
+                yield from inside(getattr(node, part.name))
+
+
+_NO_CODE = frozenset({"at", "decorators", "params"})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amplint.flow import program as ir
-from amplint.flow.nodes import inside
-from amplint.flow.spelling import spelled
+from amplint.flow.spelling import inside, spelled
 
 _COMPUTES = frozenset({"float", "int", "len", "max", "min", "round", "math.ceil", "math.floor", "ceil", "floor"})
 
