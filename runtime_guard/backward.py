@@ -220,12 +220,20 @@ class Backward:
     def _reached(self, watched: Watched, roots: list[Tensor]) -> list[tuple[Any, str, list[Tensor]]]:
         """The optimizers whose gradients have changed, one for each name."""
         found: dict[str, tuple[Any, str, list[Tensor]]] = {}
+        strange = self._recorder.strangers()
         for thing, name, tensors, before in watched:
+            if thing in strange or self._of_others(thing, name, roots):
+                continue
             if self._changed(thing, name, tensors, before, roots):
                 clean = not any(mark is not None for mark in before)
                 name = name or self._recorder.optimizer(thing, made=clean)
                 found.setdefault(name, (thing, name, tensors))
         return list(found.values())
+
+    def _of_others(self, thing: Any, name: str | None, roots: list[Tensor]) -> bool:
+        """Whether what changes gradients of an optimizer is another thread: of one that nobody has stepped yet."""
+        owners = self._recorder.owners
+        return self._recorder.homes.unclaimed(name) and not gradients.leads_to(roots, owners.ids(thing))
 
     def _gathered(self, watched: Watched, roots: list[Tensor], stack: Stack) -> list[tuple[Any, str, list[Tensor]]]:
         """The same where no gradient has changed: those whose gradients somebody takes away at once."""

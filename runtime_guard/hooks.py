@@ -11,6 +11,7 @@ where `except Exception` stands. The listeners are kept out of what torch.compil
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import GeneratorType
 from typing import Any
@@ -62,7 +63,8 @@ class Listener:
     `admit` and `verdict` are called outside the shield, before and after the call, and may raise for the user to see;
     `verdict` where something waits to be said; `over` after each call, in the shield. With a `rhythm`, calls are
     compared by `again` where they come again; `opens`: such a call begins a micro-step. With a `lane`, calls of a loop
-    that has been steady for long pass by; `keeps`: something is left with what they return.
+    that has been steady for long pass by; `keeps`: something is left with what they return. `lock`: held while it
+    listens, not while the call runs, so that what one thread hears of a call is not mixed with what another one does.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Listener:
         self.again: Again | None = None
         self.opens = self.keeps = self.draws = False
         self.lane: Lane | None = None
+        self.lock: AbstractContextManager[object] = nullcontext()
         self.admit: Callable[[], None] | None = None
         self.over: Callable[[], None] | None = None
 
@@ -92,8 +95,9 @@ class Listener:
         if self.draws:
             args, kwargs = tuple(map(_drawn, args)), {name: _drawn(one) for name, one in kwargs.items()}
         try:  # as in Shield.run: a call less at each of the calls that are listened to
-            rhythm = self.rhythm
-            token = self.hear(args, kwargs) if rhythm is None else rhythm.before(self, args, kwargs)
+            with self.lock:
+                rhythm = self.rhythm
+                token = self.hear(args, kwargs) if rhythm is None else rhythm.before(self, args, kwargs)
         except Exception as error:
             token = self._shield.fails(error)
         return token, args, kwargs
@@ -102,11 +106,12 @@ class Listener:
         """Listens to the end of a call; raises what the mode asks for."""
         if self._shield.on:
             try:
-                rhythm = self.rhythm
-                if rhythm is None:
-                    self.hear_out(token, result)
-                else:
-                    rhythm.after(self, token, result)
+                with self.lock:
+                    rhythm = self.rhythm
+                    if rhythm is None:
+                        self.hear_out(token, result)
+                    else:
+                        rhythm.after(self, token, result)
                 if self.over is not None:
                     self.over()
             except Exception as error:
@@ -116,9 +121,10 @@ class Listener:
 
     def abandon(self, token: Any) -> None:
         """Listens to a call that raised."""
-        if self.rhythm is not None:
-            self._shield.run(self.rhythm.leave)
-        self._shield.run(self._abandon, token)
+        with self.lock:
+            if self.rhythm is not None:
+                self._shield.run(self.rhythm.leave)
+            self._shield.run(self._abandon, token)
 
 
 def _drawn(given: Any) -> Any:

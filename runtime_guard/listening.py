@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -109,7 +110,7 @@ class Listening:
     def _listener(self, name: str, *functions: Any, again: Again | None = None) -> Listener:
         before, after, abandon = functions
         listener = Listener(Shield(name, self._failed), before, after, abandon, self._verdict, self._waiting)
-        listener.lane = self._lane
+        listener.lane, listener.lock = self._lane, self._recorder.lock
         if again is not None:
             listener.again, listener.rhythm = again, self._rhythm
         return listener
@@ -201,6 +202,7 @@ class Listening:
         leaving = self._listener(
             "the other ranks", lambda args, kwargs: ranks.leaves(*args, **kwargs), _nothing, _nothing
         )
+        leaving.lock = nullcontext()  # it waits for the other ranks, which may be threads of this process
         reduces = self._listener("all_reduce", self._reduces, _nothing, _nothing)
         for owner in (distributed, distributed.distributed_c10d):
             self._hooks.listen(owner, "all_reduce", reduces)

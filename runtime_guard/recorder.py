@@ -5,7 +5,6 @@ Everything that is kept between calls is kept under one lock; what says where a 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import CodeType
@@ -45,7 +44,7 @@ from runtime_guard.roles import Early, Names, driven_by, inner, together
 from runtime_guard.sharing import Sharing
 from runtime_guard.sites import Sites
 from runtime_guard.tally import Tally
-from runtime_guard.threads import Homes, Thread, calling_frame
+from runtime_guard.threads import Homes, Thread, calling_frame, lock
 from runtime_guard.totals import Totals, kept_in
 from runtime_guard.turns import Turns
 from runtime_guard.underway import Underway
@@ -76,7 +75,7 @@ class Recorder:
         self._held, self._tensors = dict[str, list[Violation]](), dict[str, frozenset[int]]()
         self.passes, self.reached = 0, frozenset[str]()
         self.training: set[CodeType | None] = set()
-        self.lock = threading.RLock()
+        self.lock = lock()
         measures.on = probe_every > 0
         self.measures, self.numbers = measures, Normalization(max(probe_every, 1), accumulation_steps)
         self.sites = Sites(torch.__path__[0])

@@ -1,16 +1,47 @@
-"""Where a thread is: the calls that are listened to and that it is inside of."""
+"""Where a thread is: the calls that are listened to and that it is inside of; and what keeps threads apart."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from types import CodeType, FrameType
 from typing import Any
+from weakref import WeakSet
 
 from amplint.protocol.events import Event, Kind, Site
 
 _BEGINNINGS = frozenset({Kind.BACKWARD, Kind.ZERO_GRAD})
 CALLS = ("backward", "step", "scaler.step", "unscale", "zero", "clip", "schedule")
+
+
+_LOCKS = WeakSet[Any]()
+
+
+def lock() -> Any:
+    """A lock that a thread may take again, and that no process which is forked finds taken: a thread that holds it is
+    not in the child, and would never let go."""
+    made = threading.RLock()
+    _LOCKS.add(made)
+    return made
+
+
+def _hold() -> None:
+    """Waits until no other thread holds one."""
+    _held.locks = list(_LOCKS)
+    for one in _held.locks:
+        one.acquire()
+
+
+def _release() -> None:
+    for one in _held.locks:
+        one.release()
+    del _held.locks
+
+
+_held = threading.local()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
 
 
 class Thread(threading.local):
@@ -96,11 +127,18 @@ class Homes:
         here = threading.get_ident()
         if self._threads.get(name) != here or self._only is None:
             self._threads[name] = here
-            self._only = here if len(set(self._threads.values())) == 1 else None
+            self._only = here if {*self._threads.values(), *self._filling} == {here} else None
 
     def fills(self) -> None:
         """Called before a backward of this thread: it fills gradients, whose optimizers need not be its own."""
-        self._filling.add(threading.get_ident())
+        if (here := threading.get_ident()) not in self._filling:
+            self._filling.add(here)
+            if self._only != here:
+                self._only = None
+
+    def unclaimed(self, name: str | None) -> bool:
+        """Whether no thread has stepped or zeroed an optimizer yet, and another one than this may be filling it."""
+        return name not in self._threads and not self.undisturbed
 
     def strange(self) -> set[str]:
         """The optimizers of other threads that are alive."""

@@ -86,6 +86,34 @@ for thread in threads:
 for thread in threads:
     thread.join()
 """
+INSIDE_A_PASS = """\
+class Waits(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+    @staticmethod
+    def backward(ctx, grad):
+        if threading.current_thread() is threading.main_thread() and not first.is_set():
+            first.set()
+            assert filled.wait(30)
+        return grad
+first, filled, passed = threading.Event(), threading.Event(), threading.Event()
+models = [model, nn.Linear(4, 3)]
+optimizers = [torch.optim.SGD(one.parameters(), lr=0.1) for one in models]
+def train(at):
+    if at and not first.wait(30):
+        return
+    for index in range(4):
+        cross_entropy(Waits.apply(models[at](torch.randn(4, 4))), torch.randint(3, (4,))).backward()
+        (filled if at else passed).set()
+        assert passed.wait(30)
+        optimizers[at].step()
+        optimizers[at].zero_grad()
+thread = threading.Thread(target=train, args=(1,))
+thread.start()
+train(0)
+thread.join()
+"""
 TWO_LOSSES = """\
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
@@ -183,6 +211,13 @@ def test_two_training_threads_are_measured_apart(tmp_path, divisor, found):
     assert rules(run) == found
     for number in (1, 2):
         assert seen(run, f"SGD#{number}: 60 windows of 2 micro-steps; weight {2 / divisor:.3f}; ")
+
+
+def test_what_another_thread_fills_while_a_pass_runs_is_not_of_that_pass(tmp_path):
+    run = guarded(HEAD + INSIDE_A_PASS, tmp_path)
+    assert rules(run) == []
+    assert seen(run, "backward passes: 4 of SGD#1 (all stepped with); 4 of SGD#2 (all stepped with)")
+    assert seen(run, "SGD#2: 4 windows of 1 micro-step; weight 1.000; stepped with the gradient of that weight")
 
 
 LOSSES = [
