@@ -290,15 +290,19 @@ def _breaches(
     played: Played, rules: Mapping[str, Rule], unsettled: Set[tuple[str, Site]] = frozenset()
 ) -> list[Breach]:
     """The breaches of a program from all of its entries, or as many as settle others; what one entry has run, the next
-    need not."""
+    need not. What a function does that is only handed a window of 1 is latent."""
     found: dict[tuple[str, Site], Breach] = {}
     executed: set[int] = set()
+    shortened: dict[int, str] = {}
     for at in range(len(played.entries)):
         if played.has_run(at, executed) or played.leaves_out(at):
             continue
+        ones = played.ones_at(at, shortened)
         for run in played.runs(at)[0]:
             executed |= run.executed
+            shortened |= run.shortened
         for breach in _judged(played, at, rules):
+            breach = replace(breach, mild=True, latent=ones) if ones else breach
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 found[breach.key] = replace(breach, entry=at)

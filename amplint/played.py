@@ -228,6 +228,11 @@ class Played:
         through = self._through.get(start)
         return start in executed or (through is not None and through <= executed)
 
+    def ones_at(self, at: int, names: Mapping[int, str]) -> tuple[str, ...]:
+        """The names that functions go by with which an entry begins, each once."""
+        begun = self.entries[at].own or (self.entries[at].function,)
+        return tuple(dict.fromkeys(names[id(one)] for one in begun if id(one) in names))
+
 
 def _agree(wanted: Choices, run: Run) -> bool:
     """Whether a run answers all that it is asked as is wanted."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from amplint.dialects.public import computes
 from amplint.domains import loss_arithmetic, penalties, precision, provenance, schedule_meanings, shown_counts, units
 from amplint.flow import program as ir
-from amplint.flow.spelling import root, spelled
+from amplint.flow.spelling import spelled
 from amplint.state import counting, known_numbers
 from amplint.state.counting import tags_of
 from amplint.state.counts import ORDERS, Count, Length, Quotient, Remainder, Turn
@@ -172,7 +172,7 @@ def _remainder(run: Run, left: Value, right: Value, node: ir.Binary) -> Remainde
     length = run.model.sized(length)
     if not isinstance(node.right, ir.Const):
         run.model.learn_modulus(spelled(node.right))
-        run.windowless = run.windowless or (root(node.right) if length == 1 else "")
+        run.windowless = run.windowless or (spelled(node.right) if length == 1 else "")
     if isinstance(left, Symbol):
         run.model.learn_counter(left.text)
     counter = known_numbers.number(run, left)

@@ -209,8 +209,10 @@ def _run_function(
             return _result(run, function, scope)
     finally:
         del run.gates[depth:]
-        if run.windowless not in scope.names:  # it is of no caller's
+        if run.windowless.partition(".")[0] not in scope.names:  # it is of no caller's
             run.executed.add(id(node))
+        else:
+            run.shortened[id(node)] = run.windowless
         run.windowless = before
 
 

@@ -103,7 +103,8 @@ class Run:
     known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and how often.
     `telling`: decisions after which something happened, or that keep from leaving; `consulted`: all, as they were asked
     for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from. `closures`: by
-    identity, functions that others made last. `executed`: all but those handed a window of 1 in `windowless`.
+    identity, functions that others made last. `executed`: all but those in `shortened`, which were
+    handed a window of 1 by the name in `windowless`.
     """
 
     program: ir.Program
@@ -126,6 +127,7 @@ class Run:
     annotations: dict[int, str | None] = field(default_factory=dict)
     executed: set[int] = field(default_factory=set)
     windowless: str = ""
+    shortened: dict[int, str] = field(default_factory=dict)
     closures: dict[int, Function] = field(default_factory=dict)
     tick: int = 0
     turn: int = 0

@@ -80,3 +80,50 @@ def test_the_default_of_a_field_is_no_constant():
 def test_a_constant_that_is_set_again_hides_nothing():
     text = "grad_accum = 1\ngrad_accum = 1\n" + LOOP.format(length="grad_accum")
     assert findings_of(STAGE + text, "train.py") == []
+
+
+HANDED = """\
+class Trainer:
+    def __init__(self, model, accum):
+        self.model, self.accum = model, accum
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def fit(self, loader, criterion):
+        for i, (x, y) in enumerate(loader):
+            loss = criterion(self.model(x), y)
+            loss.backward()
+            if (i + 1) % self.accum == 0:
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+
+
+def train(model, optimizer, loader, criterion, accum):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        loss.backward()
+        if (i + 1) % accum == 0:
+            optimizer.step()
+            {zeroes}
+"""
+CALLED = [
+    ("Trainer(model, {}).fit(loader, criterion)\n", "self.accum"),
+    ("train(model, optimizer, loader, criterion, {})\n", "accum"),
+]
+
+
+@pytest.mark.parametrize(("call", "name"), CALLED)
+def test_what_a_file_hands_a_window_of_one_is_latent(call, name):
+    text = STAGE + HANDED.format(zeroes="optimizer.zero_grad()")
+    handed = [one for one in findings_of(text + call.format(1), "train.py") if f"`{name}` is 1 here" in one.message]
+    assert {one.code for one in handed} == {"missing-loss-division", "dropped-tail-window"}
+    assert {one.severity for one in handed} == {Severity.WARNING}
+    for more in (call.format("accum_steps"), call.format(1) + call.format("accum_steps")):
+        found = findings_of(text + more, "train.py")
+        assert not any(f"`{name}` is 1 here" in one.message for one in found)
+        assert any(one.severity is Severity.ERROR for one in found)
+
+
+def test_what_happens_in_a_window_of_one_as_well_is_not_latent():
+    text = STAGE + HANDED.format(zeroes="pass") + CALLED[1][0].format(1)
+    (finding,) = [one for one in findings_of(text, "train.py") if one.code == "missing-zero-grad"]
+    assert (finding.severity, "latent" in finding.message) == (Severity.ERROR, False)
