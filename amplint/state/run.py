@@ -81,8 +81,7 @@ class Run:
     own, with those of the numbers that enter them; `horizons`: what else is known of such numbers. `annotations`: what
     role those of parameters name. `doubts`: the updates so far, at each condition that may ask about the last one.
     `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit.
-    `late`: it begins in a later epoch than the first.
-    `open_scales`: of a library, whose end takes them out.
+    `late`: it begins in a later epoch than the first. `open_scales`: of a library, whose end takes them out.
     `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
     that unseen code has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
     framework's whole step. `called`: it began in a function that others call, in unseen contexts; `began`: the function
@@ -103,8 +102,7 @@ class Run:
     known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and how often.
     `telling`: decisions after which something happened, or that keep from leaving; `consulted`: all, as they were asked
     for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from. `closures`: by
-    identity, functions that others made last. `executed`: all but those in `shortened`, which were
-    handed a window of 1 by the name in `windowless`.
+    identity, functions that others made last. `executed`: all but `shortened`, handed a 1 by the name `windowless`.
     """
 
     program: ir.Program
