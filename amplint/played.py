@@ -228,10 +228,10 @@ class Played:
         through = self._through.get(start)
         return start in executed or (through is not None and through <= executed)
 
-    def ones_at(self, at: int, names: Mapping[int, str]) -> tuple[str, ...]:
-        """The names that functions go by with which an entry begins, each once."""
+    def ones_at(self, at: int, handed: Mapping[int, str]) -> tuple[str, ...]:
+        """The windows of 1 that were handed to the functions with which an entry begins, of those known by identity."""
         begun = self.entries[at].own or (self.entries[at].function,)
-        return tuple(dict.fromkeys(names[id(one)] for one in begun if id(one) in names))
+        return tuple(dict.fromkeys(handed[id(one)] for one in begun if id(one) in handed))
 
 
 def _agree(wanted: Choices, run: Run) -> bool:

@@ -76,7 +76,6 @@ class Listening:
             recorder.course,
             recorder.put_off,
             recorder.sites,
-            recorder.lock,
             recorder.numbers,
             recorder.seen,
             self._lane,
@@ -134,9 +133,8 @@ class Listening:
 
     def _hooked(self, args: Any, kwargs: Any) -> None:
         """A module was given a hook: what was known of the graphs before is known no longer."""
-        with self._recorder.lock:
-            self._rhythm.leave()
-            self._recorder.underway.looks_again()
+        self._rhythm.leave()
+        self._recorder.underway.looks_again()
 
     def _to_scalers(self) -> None:
         scaling = Scaling(self._recorder)

@@ -122,7 +122,7 @@ class Measured(Protocol):
 class Rhythm:
     """The calls of a period, and where in it the loop is. `on`: they are compared now, or pass by in the `lane`.
 
-    `seen` takes the gradients as they are now for known.
+    `seen` takes the gradients as they are now for known. A listener that calls it holds the lock of all threads.
     """
 
     def __init__(
@@ -130,13 +130,12 @@ class Rhythm:
         course: Course,
         put_off: PutOff,
         sites: Sites,
-        lock: Any,
         measured: Measured,
         seen: Callable[[], None],
         lane: Lane,
     ) -> None:
         self.on = False
-        self.course, self._put_off, self._sites, self._lock, self._measured = course, put_off, sites, lock, measured
+        self.course, self._put_off, self._sites, self._measured = course, put_off, sites, measured
         self._seen, self._lane = seen, lane
         self._sequence, self._even, self._nap = Sequence(), 0, 1
         self._calls: list[Call] = []
@@ -165,24 +164,23 @@ class Rhythm:
             if self._open and self._open[-1].listener is listener:
                 self._open[-1].nested += 1
             return None if again.mute else listener.hear(args, kwargs)
-        with self._lock:
-            if self._calls and get_ident() != self._thread:
-                self.leave()
-            if not self.on and listener.opens:
-                self._opens()
-            if self.on:
-                call = self._calls[self._at] if self._at < len(self._calls) else None  # of the last, no end was told
-                if call is not None and call.listener is listener and _stands(call.frames):
-                    said = again.begins(call.known, args, kwargs)
-                    if said is not None:
-                        self._at += 1
-                        self._open.append(call)
-                        self._passed.append((call.before, perf_counter()))
-                        return said
-                self.leave()
-            if not self._writing:
-                return listener.hear(args, kwargs)
-            return self._written(listener, args, kwargs)
+        if self._calls and get_ident() != self._thread:
+            self.leave()
+        if not self.on and listener.opens:
+            self._opens()
+        if self.on:
+            call = self._calls[self._at] if self._at < len(self._calls) else None  # of the last, no end was told
+            if call is not None and call.listener is listener and _stands(call.frames):
+                said = again.begins(call.known, args, kwargs)
+                if said is not None:
+                    self._at += 1
+                    self._open.append(call)
+                    self._passed.append((call.before, perf_counter()))
+                    return said
+            self.leave()
+        if not self._writing:
+            return listener.hear(args, kwargs)
+        return self._written(listener, args, kwargs)
 
     def after(self, listener: Hears, token: Any, result: Any) -> None:
         """The end of a call."""
@@ -192,25 +190,24 @@ class Rhythm:
                 call.nested -= 1
             listener.hear_out(token, result)
             return
-        with self._lock:
-            self._open.pop()
-            if self.on:
-                if self._at == call.end and call.again.ends(call.known, token, result):
-                    self._passed.append((call.after, perf_counter()))
-                    if len(self._passed) == len(self._order):
-                        self._ends_period()
-                    return
-                self.leave()
-            passed = self.course.passed
-            listener.hear_out(token, result)
-            if self._writing:
-                call.after, call.end = self.course.passed - passed, len(self._calls)
-                self._order.append((call, True))
-                self._sequence.over(call)
-                call.known = call.again.known(call.args, call.kwargs, token, result)
-                call.args = call.kwargs = None
-                if call.known is None:
-                    self._rewrite()
+        self._open.pop()
+        if self.on:
+            if self._at == call.end and call.again.ends(call.known, token, result):
+                self._passed.append((call.after, perf_counter()))
+                if len(self._passed) == len(self._order):
+                    self._ends_period()
+                return
+            self.leave()
+        passed = self.course.passed
+        listener.hear_out(token, result)
+        if self._writing:
+            call.after, call.end = self.course.passed - passed, len(self._calls)
+            self._order.append((call, True))
+            self._sequence.over(call)
+            call.known = call.again.known(call.args, call.kwargs, token, result)
+            call.args = call.kwargs = None
+            if call.known is None:
+                self._rewrite()
 
     def _ends_period(self) -> None:
         """Another period begins, which is heard if it is time."""
