@@ -19,6 +19,7 @@ from amplint.protocol.cadence import (
     MOVES_BY,
     NO_CHANCE,
     OF_ALL_RANKS,
+    OF_SAMPLES,
     OVER_EPOCHS,
     PAST,
     PER_PROCESS,
@@ -135,7 +136,7 @@ def _shrunk(moment: Moment) -> str | None:
 
 
 def _missized(moment: Moment) -> str | None:
-    """How the number of epochs wrongly entered the horizon of what steps more than once per epoch, over several."""
+    """How epochs or samples wrongly entered the horizon of what steps more than once per epoch, over several."""
     made, several = moment.last.get(Kind.CREATE), moment.cadence.passed[2] > 1
     often = several and steps_in(moment.cadence) in (MICRO_BATCHES, UPDATES)
     return made.detail.get(MISSIZED) if made is not None and often else None
@@ -256,6 +257,11 @@ _MISSIZED = {
         "result": "the schedule comes to its end within the first epoch",
         "unit": "the steps of all epochs: multiply by the number of epochs",
     },
+    OF_SAMPLES: {
+        "counts": "the samples of all epochs",
+        "result": "the run ends before the schedule does",
+        "unit": "batches: divide by the batch size, or take the length of the loader",
+    },
 }
 
 
@@ -359,9 +365,10 @@ def handed_over_per_step(fact: Fact) -> dict[str, str] | None:
 
 
 def step_words(moment: Moment) -> dict[str, str]:
-    """In which unit a scheduler steps."""
-    cadence = moment.cadence
+    """In which unit a scheduler steps, and what becomes of the rate if its numbers are epochs."""
+    schedule = moment.cadence.schedule or "ReduceLROnPlateau"
     return {
-        "steps": _SINGULAR.get(steps_in(cadence) or "", "batch"),
-        "schedule": cadence.schedule or "ReduceLROnPlateau",
+        "steps": _SINGULAR.get(steps_in(moment.cadence) or "", "batch"),
+        "schedule": schedule,
+        "result": "begins anew many times" if schedule.endswith("Restarts") else "is gone",
     }

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from itertools import chain
 
 from amplint.dialects import DIALECTS
+from amplint.dialects import vocabulary as words
+from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role, ScalerClass
+from amplint.dialects.vocabulary import within
 from amplint.protocol.events import Kind
 from amplint.protocol.precision import Precision
 
@@ -44,8 +47,21 @@ _METHODS = {
     role: {name: kind for dialect in DIALECTS for name, kind in dialect.methods.get(role, {}).items()} for role in Role
 }
 
+_KNOWN = frozenset(
+    chain.from_iterable(
+        (*dialect.makes, *dialect.calls, *dialect.primitives, *dialect.transparent, *dialect.dtypes)
+        for dialect in DIALECTS
+    )
+)
+_OPTIMIZER = within(words.OPTIMIZER_CLASS)
+
 SEEN = frozenset(name.partition(".")[0] for name in _COMPUTES)
 """Packages of which everything is known as far as it matters."""
+
+
+def is_known(name: str) -> bool:
+    """Whether a public name is one of a library, as far as something is known of it."""
+    return name in _KNOWN or makes_a_module(name) or (role_of(name) is Role.OPTIMIZER and _OPTIMIZER(name))
 
 
 def computes(name: str) -> bool:

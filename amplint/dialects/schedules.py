@@ -107,7 +107,7 @@ TORCH_SCHEDULES: Mapping[str, Schedule] = MappingProxyType(
         "ChainedScheduler": Schedule(optimizer=1, parts=0),
         "ConstantLR": Schedule({"total_iters": 2}, first=("total_iters", 2)),
         "CosineAnnealingLR": Schedule({"T_max": 1}),
-        "CosineAnnealingWarmRestarts": Schedule({"T_0": 1}),
+        "CosineAnnealingWarmRestarts": Schedule({"T_0": 1}, epochs=Epochs("T_0", 1, 30)),
         "CyclicLR": Schedule({"step_size_up": 3}, batches=True),
         "ExponentialLR": Schedule(epochs=Epochs("gamma", 1, SLOW)),
         "LambdaLR": Schedule(),

@@ -25,6 +25,7 @@ from amplint.protocol.cadence import (
     MOVES_BY,
     NO_CHANCE,
     OF_ALL_RANKS,
+    OF_SAMPLES,
     OVER_EPOCHS,
     PER_PROCESS,
     REPEATED,
@@ -159,6 +160,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         detail[AMISS] = SHARED_AGAIN if SHARED_AGAIN in tags else OF_ALL_RANKS
     if way := next((one for one in (EPOCHS_AGAIN, OVER_EPOCHS) if one in tags), None):
         detail[MISSIZED] = way
+    elif {units.BATCHED, units.ALL_EPOCHS} <= tags and not tags & {"parts", "divided", "multiplied"}:
+        detail[MISSIZED] = OF_SAMPLES
     if "divided" in tags and tags & {"batches", "samples"}:
         detail["unit"] = UPDATES
         detail |= {} if tags & {"parts", "samples"} else {"exact": "yes"}

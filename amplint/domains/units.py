@@ -27,6 +27,9 @@ _PROCESSES = ("num_processes", "world_size", "worldsize")
 WITH_A_REST = "with a rest"
 """The tag of the length of a data set of which a loader hands out what does not fill a batch, too."""
 
+BATCHED = "handed out in batches of several"
+"""The tag of the length of a data set of which loaders put several samples into each batch."""
+
 EPOCHS_BEFORE = "epochs of a loader not shared yet"
 """The tag of steps divided by an epoch of them, counted before a framework has its ranks share the loader."""
 
@@ -39,7 +42,7 @@ QUOTIENT = "a quotient"
 ALL_EPOCHS = "of all epochs"
 """The tag of an epoch's batches, multiplied by the number of epochs."""
 
-EXACT = frozenset({OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
+EXACT = frozenset({BATCHED, OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
 """What is true of a number as it is, and of none that is a little more or less."""
 
 
@@ -66,7 +69,7 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
         by_size = _is_size(run, right) and not windows[1]
         if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
             found |= {WHOLE_ONLY} if op == "//" and WITH_A_REST in found else set()
-            held = {tag for tag in found if not schedule_meanings.length_of(tag)} - {"samples", WITH_A_REST}
+            held = {tag for tag in found if not schedule_meanings.length_of(tag)} - {"samples", BATCHED, WITH_A_REST}
             return frozenset(held | {"batches"})  # what is not known to be a loader holds samples, then
         found |= {"shrunk"} if by_size and "loaded" in found else set()
         if OF_A_RANK in found and names_processes(text_of(right)):

@@ -1,10 +1,12 @@
-"""`from module import *`: the names that a file uses, binds nowhere, and takes from a neighbour in this way."""
+"""`from module import *`: the names that a file uses, binds nowhere, and takes from a neighbour, or from a library that
+is known, in this way."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from amplint.dialects.public import is_known
 from amplint.flow import program as ir
 from amplint.flow.spelling import plain_names
 from amplint.lower.names import walk
@@ -20,7 +22,7 @@ Body = tuple[ir.Stmt, ...]
 
 
 def spelled_out(path: str, body: Body) -> Body:
-    """A body with an import of its own for each name that a neighbour hands over with all its others."""
+    """A body with an import of its own for each name that a module hands over with all its others."""
     nodes = [node for statement in body for node in walk(statement)]
     stars = [node for node in nodes if isinstance(node, ir.Import) and node.name == STAR]
     if not stars:
@@ -50,6 +52,8 @@ def _handed(path: str, module: str, name: str, hops: int) -> str:
     """The qualified name that `from module import *` binds to a name; empty where it binds none that is known."""
     here = f"{module}{'' if module.endswith('.') else '.'}{name}"
     place = resolved(path, here) if hops else None
+    if hops and place is None:
+        return here if is_known(here) else ""
     found = outline(place[0]) if place is not None and place[1] == (name,) else None
     if place is None or found is None or not _hands_over(found, name):
         return ""

@@ -28,7 +28,8 @@ _OF_ELEMENTS = frozenset({"batches", "divided", "multiplied", "window"})
 def loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
     """A loader; how many samples it puts into a batch, and of what, is kept."""
     size = args[1] if len(args) > 1 else keywords.get("batch_size")
-    if isinstance(size, (Symbol, int)) and size not in (None, 0, 1):
+    several = isinstance(size, (Symbol, int)) and size not in (None, 0, 1)
+    if several:
         run.batch_sizes.add(text_of(size))
     given = [*args, *keywords.values()]
     source = args[0] if args else keywords.get("dataset")
@@ -36,13 +37,11 @@ def loader(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     shared = any(isinstance(value, Symbol) and OF_A_RANK in value.tags for value in drawn)
     if source is not None:
         data = text_of(source)
-        known = (
-            {OF_ALL_RANKS}
-            if shared
-            else {units.WITH_A_REST}
-            if len(drawn) == 1 and _has_rest(args, keywords)
-            else set()
-        )
+        known = {units.BATCHED} if several else set()
+        if shared:
+            known |= {OF_ALL_RANKS}
+        elif len(drawn) == 1 and _has_rest(args, keywords):
+            known |= {units.WITH_A_REST}
         run.loaded[data] = run.loaded.get(data, frozenset(known)) & known
     text = f"loader({', '.join(text_of(value) for value in given)[:60]})"
     unending = any(endless.has_no_end(run, value) for value in drawn)

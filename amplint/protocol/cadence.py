@@ -34,9 +34,10 @@ ALONE = "without the processes"
 MOVES_BY = "moves_by"
 """In the detail of a step: by how many positions it moves the schedule on; `unit`, what that of its end counts."""
 MISSIZED = "missized"
-"""In the detail of a schedule's creation: how the number of epochs entered its horizon."""
+"""In the detail of a schedule's creation: how the number of epochs, or of samples, entered its horizon."""
 EPOCHS_AGAIN = "all epochs, once more for each"
 OVER_EPOCHS = "an epoch, divided by the epochs"
+OF_SAMPLES = "the samples of all epochs"
 NO_CHANCE = 16
 """Smaller numbers agree by chance: a run of three updates may stop anywhere in a schedule of six."""
 

@@ -39,6 +39,7 @@ REPLICATED = "DistributedDataParallel"
 """What stands in a text that wraps a model for several processes, perhaps for functions of another file that train."""
 _PARTS = frozenset({"GradScaler", REPLICATED}) | LOSS_ARGUMENTS | LOSS_BASES | TABLES
 _PARAMETERS = re.compile(_called("parameters"))
+_OPTIMIZER = re.compile(r"\boptim\.[A-Z]\w*\s*\(|\bfrom torch\.optim import\b|\bparams\s*=")
 _GONE_OVER = re.compile(r"\bin [\w.]+\.$")
 """What stands before the parameters that a loop goes over, and that are not handed on."""
 
@@ -66,7 +67,9 @@ def sets_a_precision(text: str) -> bool:
 
 
 def _hands_parameters_on(text: str) -> bool:
-    """Whether the parameters of a model may be handed to something: an optimizer, perhaps."""
+    """Whether an optimizer may be made, or the parameters of a model handed to something."""
+    if "parameters(" in text and _OPTIMIZER.search(text) is not None:
+        return True
     for found in _PARAMETERS.finditer(text):
         begin = text.rfind("\n", 0, found.start()) + 1
         if _GONE_OVER.search(text, begin, found.start()) is None:

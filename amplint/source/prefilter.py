@@ -18,7 +18,7 @@ _NOQA = re.compile(rb"noqa\s*:[^\n]*[a-z]-[a-z]", re.IGNORECASE)
 def holds_training_words(data: bytes, taught: Collection[str] = ()) -> bool:
     """Whether the bytes hold a word that some dialect gives a meaning to, one that was `taught` included, or may make
     an optimizer: another file may step it."""
-    if any(word.encode() in data for word in taught) or (b"optim" in data and b".parameters()" in data):
+    if any(word.encode() in data for word in taught) or (b"optim" in data and b"parameters()" in data):
         return True
     # One `in` per word is a memory search each, and on real trees three times faster than one regular expression.
     return any(word in data for word in _NEEDED)

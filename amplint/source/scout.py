@@ -7,6 +7,7 @@ interpreter may be older than its syntax) is kept whole.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Collection, Iterator
 
@@ -71,7 +72,7 @@ def scout(text: str, seeds: Collection[str] = ()) -> str | None:
         return text
     _check_depth(tree)
     every = every_node(tree)
-    acting = {*seeds, *(wrapping(every) if REPLICATED in text else ())}
+    acting = {*seeds, *_optimizers(every), *(wrapping(every) if REPLICATED in text else ())}
     if not sets_a_precision(text) and not any(_matters(node, text, acting) for node in every):
         return None
     lines = LINE.findall(text)
@@ -127,11 +128,25 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     return name == "autocast" and _to_look_at(node, text)
 
 
+def _optimizers(nodes: Collection[ast.AST]) -> set[str]:
+    """The names of what a module imports from `torch.optim`."""
+    taken = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "torch.optim")
+    return {alias.asname or alias.name for node in taken for alias in node.names if alias.name[:1].isupper()}
+
+
 def _makes_an_optimizer(node: ast.Call) -> bool:
-    """Whether a call is handed the parameters of a model first: whoever makes an optimizer trains, perhaps by functions
-    of another file."""
-    handed = node.args[0] if node.args else None
-    return isinstance(handed, ast.Call) and getattr(handed.func, "attr", "") == "parameters"
+    """Whether a call makes a class of `torch.optim`, or is handed the parameters of a model first: whoever makes an
+    optimizer trains, perhaps by functions of another file."""
+    if isinstance(node.func, ast.Attribute) and last_name(node.func.value) == "optim":
+        return node.func.attr[:1].isupper()
+    handed = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "params")]
+    if isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id):
+        return False
+    return any(isinstance(part, ast.Call) and _gives_parameters(part) for one in handed for part in inside(one))
+
+
+def _gives_parameters(node: ast.Call) -> bool:
+    return getattr(node.func, "attr", "") in ("parameters", "named_parameters")
 
 
 def _to_look_at(node: ast.Call, text: str) -> bool:

@@ -5,7 +5,7 @@
 `StepLR(step_size=10, gamma=0.1)`, stepped per batch, divides the learning rate by ten every ten batches: after a
 hundred batches nothing is left of it, and the rest of the run changes no weight. `ExponentialLR(gamma=0.95)` takes
 450 batches for the same. `ReduceLROnPlateau` with a patience of ten compares the losses of single batches and takes
-their noise for a plateau.
+their noise for a plateau. `CosineAnnealingWarmRestarts(T_0=10)` begins anew every ten batches.
 
 ## Why it is easy to miss
 
@@ -65,7 +65,8 @@ batches.
 
 - How to adjust learning rate (https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate): the
   schedulers are stepped at the end of an epoch
-- `torch/optim/lr_scheduler.py` of torch 2.13, `StepLR`, `MultiStepLR`, `ExponentialLR`, `ReduceLROnPlateau`
+- `torch/optim/lr_scheduler.py` of torch 2.13, `StepLR`, `MultiStepLR`, `ExponentialLR`, `ReduceLROnPlateau`,
+  `CosineAnnealingWarmRestarts`
 """
 
 from amplint.catalogue.horizons import per_batch_though_in_epochs, step_words
@@ -75,7 +76,7 @@ from amplint.protocol.events import Kind
 
 RULE = Rule(
     tier=Tier.ERROR,
-    message="the numbers of {schedule} are epochs, but it is stepped once per {steps}: the learning rate is gone "
+    message="the numbers of {schedule} are epochs, but it is stepped once per {steps}: the learning rate {result} "
     "within the first epoch",
     advice="step it at the end of the epoch, or give its numbers in updates",
     when=(Condition(Kind.END, meant="epochs", also=per_batch_though_in_epochs),),
