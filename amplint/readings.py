@@ -12,12 +12,11 @@ from functools import cache, partial
 
 from amplint.dialects.dialect import Dialect
 from amplint.flow import program as ir
-from amplint.lower.documents import with_documents
 from amplint.lower.libraries import surroundings_of
 from amplint.lower.project import neighbours_of, used_by
 from amplint.lower.prune import program_of
-from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
+from amplint.lower.written_elsewhere import as_written
 from amplint.played import Played
 from amplint.source.asked import Answers, heard_again, recorded, still_so
 from amplint.source.ignored_targets import ignored_targets
@@ -54,7 +53,7 @@ def read_program(text: str, filename: str, taught: Teaching) -> Reading | None:
     if reduced is None:
         return None
     with recorded() as asked:
-        body = with_documents(filename, spelled_out(filename, Statements(parse(reduced)).module()))
+        body = as_written(filename, Statements(parse(reduced)).module())
         made, defaults = program(filename, text, body, taught), options_of(filename, text)
     made = replace(made, ignored=cache(partial(_heard, made.ignored, asked)))
     reading = Reading(body, Played(made, defaults=defaults), asked)
@@ -90,7 +89,7 @@ def played_file(filename: str, taught: Teaching, tail: int = 1) -> Played | None
         reduced = scout(text, _seeds(taught)) or (text if _DERIVES.search(text) else None)
         if reduced is None:
             return None
-        body = with_documents(filename, spelled_out(filename, Statements(parse(reduced)).module()))
+        body = as_written(filename, Statements(parse(reduced)).module())
         return Played(program(filename, text, body, taught), tail, defaults=options_of(filename, text))
     except (Unparsable, Unreadable):
         return None

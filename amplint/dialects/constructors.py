@@ -7,6 +7,15 @@ from amplint.dialects.dialect import Role
 
 _MAKES = {name: role for dialect in DIALECTS for name, role in dialect.makes.items()}
 
+MODULES = frozenset(name.rpartition(".")[0] for name in _MAKES)
+"""Where the constructors are that the dialects know."""
+
+INSTANTIATES = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
+"""What makes an object of the class that a setting names under TARGET: `hydra/_internal/instantiate/_instantiate2.py`
+of hydra 1.3."""
+
+TARGET = "_target_"
+
 
 def role_of(name: str) -> Role | None:
     """What a public constructor makes, None when no dialect says."""

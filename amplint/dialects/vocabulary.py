@@ -29,6 +29,8 @@ NUMBERS_SCALER = """standard std min_max minmax max_abs robust target targets fe
 
 SETTINGS = "args arg cfg config conf configuration opt opts options option hparams hp settings flags flag params"
 """Of what holds what a run was told before it began."""
+FILED = "cfg config configs conf configuration hp hparams settings"
+"""Of what holds what files of the project set."""
 CONSTANT = """owner rank enabled enable allowed supported available mode worker process main master leader host device
     configured wanted"""
 """What a flag ends with that is what it is for the whole run: `is_step_owner`."""

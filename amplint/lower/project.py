@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from amplint.flow import program as ir
 from amplint.lower import keepers
-from amplint.lower.documents import with_documents
 from amplint.lower.names import binds, walk
-from amplint.lower.star_imports import spelled_out
 from amplint.lower.statements import Statements
+from amplint.lower.written_elsewhere import as_written
 from amplint.source.asked import Answers, once
 from amplint.source.definitions import Outline, at_a_glance, handed_on, is_quiet, outline, reduced, worth_following
 from amplint.source.neighbours import resolved
@@ -155,7 +154,7 @@ def _taken_now(file: str, names: set[str], handed: frozenset[str]) -> Body | Non
         return None
     try:
         check_brackets(text)
-        return with_documents(file, spelled_out(file, Statements(parse(text)).module()))
+        return as_written(file, Statements(parse(text)).module())
     except (Unparsable, Unreadable):
         return None
 

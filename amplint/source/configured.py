@@ -31,7 +31,7 @@ def configured(path: str, settings: Mapping[str, str], text: str = "", unasked: 
     patterns = {name: re.compile(pattern.encode()) for name, pattern in settings.items()}
     written = left_out.sub(b"", text.encode(errors="replace"))
     found = {name for name, pattern in patterns.items() if pattern.search(written)}
-    for number, file in enumerate(_files(path)):
+    for number, file in enumerate(_files(os.path.dirname(os.path.abspath(path)))):
         if number >= MAX_FILES or len(found) == len(patterns):
             break
         stamp(file)
@@ -48,13 +48,23 @@ def _bytes(file: str) -> bytes:
         return b""
 
 
-def _files(path: str) -> Iterator[str]:
-    folder = os.path.dirname(os.path.abspath(path))
+def _files(folder: str) -> Iterator[str]:
+    for one in around(folder):
+        yield from _inside(one, _DEPTH)
+
+
+def around(folder: str) -> Iterator[str]:
+    """A folder and those above it, up to where its project begins."""
     for _ in range(LEVELS + 1):
-        yield from _inside(folder, _DEPTH)
+        yield folder
         if begins(folder) or folder == os.getcwd():
             return
         folder = os.path.dirname(folder)
+
+
+def holds_settings(name: str) -> bool:
+    """Whether a folder is, by its name, one of configurations."""
+    return _FOLDER.match(name) is not None
 
 
 def _inside(folder: str, depth: int) -> Iterator[str]:

@@ -39,7 +39,7 @@ REPLICATED = "DistributedDataParallel"
 """What stands in a text that wraps a model for several processes, perhaps for functions of another file that train."""
 _PARTS = frozenset({"GradScaler", REPLICATED}) | LOSS_ARGUMENTS | LOSS_BASES | TABLES
 _PARAMETERS = re.compile(_called("parameters"))
-_OPTIMIZER = re.compile(r"\boptim\.[A-Z]\w*\s*\(|\bfrom torch\.optim import\b|\bparams\s*=")
+_OPTIMIZER = re.compile(r"\boptim(?:\.[A-Z]\w*\s*\(|,)|\bfrom torch\.optim import\b|\bparams\s*=")
 _GONE_OVER = re.compile(r"\bin [\w.]+\.$")
 """What stands before the parameters that a loop goes over, and that are not handed on."""
 

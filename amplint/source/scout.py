@@ -135,13 +135,15 @@ def _optimizers(nodes: Collection[ast.AST]) -> set[str]:
 
 
 def _makes_an_optimizer(node: ast.Call) -> bool:
-    """Whether a call makes a class of `torch.optim`, or is handed the parameters of a model first: whoever makes an
-    optimizer trains, perhaps by functions of another file."""
+    """Whether a call makes a class of `torch.optim`, is handed that module, or the parameters of a model first: whoever
+    makes an optimizer trains, perhaps by functions of another file."""
     if isinstance(node.func, ast.Attribute) and last_name(node.func.value) == "optim":
         return node.func.attr[:1].isupper()
-    handed = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "params")]
     if isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id):
-        return False
+        return node.func.id == "getattr" and last_name(node.args[0]) == "optim" if node.args else False
+    if any(keyword.arg == "params" for keyword in node.keywords) or "optim" in map(last_name, node.args):
+        return True
+    handed = node.args[:1]
     return any(isinstance(part, ast.Call) and _gives_parameters(part) for one in handed for part in inside(one))
 
 
