@@ -44,6 +44,9 @@ CASTS = frozenset({"half", "to", "float", "double", "bfloat16"})
 MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
 """They return the module itself."""
 
+HANDS_OUT = frozenset({"parameters", "named_parameters"})
+"""They give what a module is made of."""
+
 MAKES_MODELS = frozenset({"from_pretrained", "from_config", "_from_config", "load_from_checkpoint"})
 """Methods of libraries' classes of models that make an object of the class that they are called on, of what a file or a
 configuration says: `modeling_utils.py` of transformers 5.24, `configuration_utils.py` of diffusers 0.35.1,

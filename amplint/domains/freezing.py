@@ -13,7 +13,7 @@ from amplint.flow import program as ir
 from amplint.state import roles
 from amplint.state.run import Run
 from amplint.state.scopes import Scope
-from amplint.state.values import Instance, Origin, Symbol, Value, text_of
+from amplint.state.values import Function, Instance, Origin, Symbol, Value, text_of
 
 ANY = "any model"
 """What may be frozen, or thawed, where nobody can tell what was."""
@@ -77,6 +77,15 @@ def _parts(owner: Instance) -> Iterator[Instance | Symbol]:
             waiting += one.attributes.values()
         elif isinstance(one, (list, tuple)):
             waiting += one
+
+
+def parts(owner: Instance) -> frozenset[str]:
+    """What tells an object, and all models in it, from all others; what trains itself goes by the name that everything
+    in it begins with."""
+    methods = (made.node for made in owner.klass.attributes.values() if isinstance(made, Function))
+    if any(isinstance(node, ir.Function) and (node.backward or node.steps or node.zeroes) for node in methods):
+        return frozenset({owner.text})
+    return frozenset(map(key, _parts(owner)))
 
 
 def state(run: Run, model: Value) -> bool | None:

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from amplint.domains import freezing
 from amplint.domains.precision import dtype_of
 from amplint.flow import program as ir
 from amplint.protocol.precision import Precision
-from amplint.state.values import Function, Instance, Optimizer, Parameters, Stream, Symbol, Value, last_part, text_of
+from amplint.state.values import (
+    Function,
+    Instance,
+    Once,
+    Optimizer,
+    Parameters,
+    Stream,
+    Symbol,
+    Value,
+    last_part,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from amplint.state.run import Run
@@ -18,15 +30,29 @@ _ANY = "self"  # every object of a class of the program goes by it
 
 def models_of(value: Value) -> frozenset[str]:
     """The models whose parameters an optimizer is given, by their text; none when that is not known."""
+    return frozenset(one.model for one in _given(value) if one.model)
+
+
+def reached_by(value: Value) -> frozenset[str]:
+    """The same models, by what tells them from all others, with what they are made of as far as that is known."""
+    return frozenset().union(*(one.parts or {one.model} for one in _given(value) if one.model))
+
+
+def _given(value: Value) -> Iterator[Parameters]:
     if isinstance(value, Parameters):
-        return frozenset({value.model} if value.model else ())
-    if isinstance(value, (list, tuple)):
-        return frozenset().union(*(models_of(item) for item in value))
-    if isinstance(value, dict):
-        return models_of(value.get("params"))
-    if isinstance(value, Stream):
-        return models_of(value.item(0))
-    return frozenset()
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _given(item)
+    elif isinstance(value, dict):
+        yield from _given(value.get("params"))
+    elif isinstance(value, Stream):
+        yield from _given(value.item(0))
+
+
+def of_object(owner: Instance) -> Parameters:
+    """The parameters of an object of the program, as an iterator."""
+    return Parameters(text_of(owner), Once(), owner.wrapper, parts=freezing.parts(owner))
 
 
 def whole(value: Value) -> bool:

@@ -72,9 +72,9 @@ def is_wrapped_by(value: Value, classes: tuple[Value, ...]) -> bool | None:
     """
     asked = {_WRAPPERS.get(one.name) if isinstance(one, Public) else None for one in classes}
     known = value.wrapper if isinstance(value, (Symbol, Instance)) else Wrapper.NONE
-    if None in asked or known not in (Wrapper.DDP, Wrapper.INSIDE):
+    if None in asked or known not in (Wrapper.DDP, Wrapper.INSIDE, *_FSDP):
         return None
-    return known in asked
+    return known in asked or (known in _FSDP and not asked.isdisjoint(_FSDP))
 
 
 def wrap(run: Run, name: str, args: list[Value], keywords: dict[str, Value]) -> Value:

@@ -72,8 +72,16 @@ def _made_so(node: ir.Assign, target: ir.Expr) -> Iterator[ir.Stmt]:
     """An assignment, and the switches of what it assigns."""
     value, flags = _without_switches(node.value)
     yield replace(node, value=value) if flags else node
+    owner = ir.Call(node.at, ir.Attr(node.at, target, "parameters"), (), ()) if _is_made(value) else target
     for flag in flags:
-        yield ir.Do(node.at, _switch(node.at, target, flag))
+        yield ir.Do(node.at, _switch(node.at, owner, flag))
+
+
+def _is_made(value: ir.Expr) -> bool:
+    """Whether a chain of methods that return the model begins with an object that a class makes."""
+    while isinstance(value, ir.Call) and isinstance(value.func, ir.Attr) and value.func.name in RUNS_AS_BEFORE:
+        value = value.func.owner
+    return isinstance(value, ir.Call) and last(value.func)[:1].isupper()
 
 
 def _without_switches(value: ir.Expr) -> tuple[ir.Expr, list[ir.Expr]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from amplint.dialects import GOVERNS
-from amplint.dialects.methods import COMPILED_FROM, KEEPS_DTYPE, MAKES_MODELS, MOVES
+from amplint.dialects.methods import COMPILED_FROM, HANDS_OUT, KEEPS_DTYPE, MAKES_MODELS, MOVES
 from amplint.dialects.syntax import DEVICE
 from amplint.domains import parameter_owners, provenance, ranks, tensors, told_windows
 from amplint.domains.ignored import OF_LABELS
@@ -209,8 +209,8 @@ def _of_instance(run: Run, owner: Instance, name: str) -> Value:
 
 
 def _moves(owner: Instance, name: str) -> bool:
-    """Whether an attribute is a method of torch's module that returns the object."""
-    inherited = name in MOVES and name not in owner.attributes and in_class(owner.klass, name) is MISSING
+    """Whether an attribute is a method of torch's module that returns the object, or what it holds."""
+    inherited = name in MOVES | HANDS_OUT and name not in owner.attributes and in_class(owner.klass, name) is MISSING
     return inherited and _is_module(owner.klass)
 
 

@@ -201,7 +201,7 @@ def _listed(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Val
     value = args[0]
     if isinstance(value, Parameters):
         run.stream_of(value)
-        return Parameters(value.model, holder=value.holder)
+        return Parameters(value.model, holder=value.holder, parts=value.parts)
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, (Stream, dict)):

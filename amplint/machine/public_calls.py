@@ -22,7 +22,7 @@ from amplint.domains import (
     schedules,
     tensors,
 )
-from amplint.domains.parameter_owners import grouped, missed, models_of, sole_owner, whole
+from amplint.domains.parameter_owners import grouped, missed, models_of, reached_by, sole_owner, whole
 from amplint.flow import program as ir
 from amplint.machine import step_methods, unknown_calls, unseen
 from amplint.machine.primitives import PLAIN, PRIMITIVES
@@ -199,7 +199,7 @@ def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: 
     coupled = keywords.get("weight_decay", 0) != 0 and mode is not True
     slower = {"slower": "the rate, which is divided,"} if "divided" in _tags_of_rates(args, keywords) else {}
     detail = {"algorithm": short, "decays": "yes" if coupled else "no"} | slower
-    run.emit(Kind.CREATE, at, made, reach=provenance.themselves(made.models), detail=detail)
+    run.emit(Kind.CREATE, at, made, reach=provenance.themselves(reached_by(handed)), detail=detail)
     return made
 
 

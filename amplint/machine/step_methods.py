@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.dialect import Role
-from amplint.dialects.methods import HOOKS_OF_STEPS, KEEPS_NUMBERS, MOVES, SAME_LOSS, SAYS
+from amplint.dialects.methods import HANDS_OUT, HOOKS_OF_STEPS, KEEPS_NUMBERS, MOVES, SAME_LOSS, SAYS
 from amplint.dialects.public import QUIET, event_of, methods_of
 from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
@@ -166,6 +166,8 @@ def _instance(
     run: Run, owner: Instance, name: str, args: list[Value], keywords: dict[str, Value], at: ir.Span
 ) -> Value:
     method = attributes.read(run, owner, name)
+    if isinstance(method, Bound) and name in HANDS_OUT:
+        return parameter_owners.of_object(owner)
     if isinstance(method, Bound):
         return attributes.replaced(run, owner, records.changes(name, keywords)) if name in records.REPLACE else owner
     result = run.invoke(method, args, keywords, at)

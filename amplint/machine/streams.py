@@ -37,7 +37,7 @@ def stream_of(run: Run, value: Value) -> Stream:
         return Stream(lambda index: at(items, index), length=len(items), batches=True, gathered=kept)
     if isinstance(value, Parameters):
         public_calls.consume(value)
-        return Stream(lambda index: Parameters(value.model, holder=value.holder), length=1)
+        return Stream(lambda index: Parameters(value.model, holder=value.holder, parts=value.parts), length=1)
     text = text_of(value)
     governed = isinstance(value, Symbol) and value.governed
     through = provenance.of([value])

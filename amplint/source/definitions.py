@@ -18,6 +18,7 @@ from amplint.source.makers import (
     WRAPPERS,
     bases_of,
     called,
+    called_or_asked,
     configures,
     gives_loss,
     is_strategy,
@@ -220,8 +221,8 @@ def _makes_what_trains(found: Outline, unit: ast.FunctionDef | ast.AsyncFunction
 
 
 def _wraps(found: Outline, unit: ast.stmt) -> bool:
-    """Whether a model is wrapped for several processes in a definition, by the names of its file."""
-    return any((handed_on(found, name) or name).rpartition(".")[2] in WRAPPERS for name in called(unit))
+    """Whether a definition wraps a model for several processes, or asks whether one is, by its file's names."""
+    return any((handed_on(found, name) or name).rpartition(".")[2] in WRAPPERS for name in called_or_asked(unit))
 
 
 def _takes_a_part(unit: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -42,6 +42,13 @@ def called(unit: ast.AST) -> set[str]:
     return {last_name(part.func) for part in inside(unit) if isinstance(part, ast.Call)}
 
 
+def called_or_asked(unit: ast.AST) -> set[str]:
+    """The last names of what a definition calls, and of the classes of which it asks whether something is one."""
+    asks = (part for part in inside(unit) if isinstance(part, ast.Call) and last_name(part.func) == "isinstance")
+    classes = (one for call in asks for kind in call.args[1:] for one in getattr(kind, "elts", [kind]))
+    return called(unit).union(map(last_name, classes))
+
+
 def speaks_of_strategy(text: str) -> bool:
     """Whether a text says how a wrapper is to shard a model, or hands that on."""
     return any(word in text for word in _OF_STRATEGY)

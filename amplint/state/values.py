@@ -241,8 +241,7 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A loss function object of torch, called `name`; `averaged` is False for reduction='sum', None: not known.
-
+    """A loss function object of torch, called `name`; `averaged` is False for reduction='sum', None: not known;
     `ignores`: the value of targets that it leaves out, empty if it leaves out none."""
 
     averaged: bool | None = True
@@ -253,12 +252,13 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a model (its text, or None), its `wrapper` and optimizer (`holder`); `once`: an iterator."""
+    """The parameters of a model (its text, or None), or of an optimizer (`holder`); `parts`: what tells it apart."""
 
     model: str | None
     once: Once | None = field(default=None, compare=False)
     wrapper: Wrapper = field(default=Wrapper.NONE, compare=False)
     holder: Optimizer | None = field(default=None, compare=False)
+    parts: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 @dataclass(eq=False)
