@@ -364,11 +364,18 @@ def handed_over_per_step(fact: Fact) -> dict[str, str] | None:
     }
 
 
+def meant_for_epochs(fact: Fact) -> dict[str, str] | None:
+    """What is wrong with a decay in epochs that a framework is told to step after every update."""
+    if fact.used != IN_A_LOOP or fact.called != "epochs per step":
+        return None
+    return _of_decay(str(fact.arguments["schedule"]), UPDATES)
+
+
 def step_words(moment: Moment) -> dict[str, str]:
     """In which unit a scheduler steps, and what becomes of the rate if its numbers are epochs."""
-    schedule = moment.cadence.schedule or "ReduceLROnPlateau"
-    return {
-        "steps": _SINGULAR.get(steps_in(moment.cadence) or "", "batch"),
-        "schedule": schedule,
-        "result": "begins anew many times" if schedule.endswith("Restarts") else "is gone",
-    }
+    return _of_decay(moment.cadence.schedule or "ReduceLROnPlateau", steps_in(moment.cadence) or "")
+
+
+def _of_decay(schedule: str, unit: str) -> dict[str, str]:
+    result = "begins anew many times" if schedule.endswith("Restarts") else "is gone"
+    return {"steps": _SINGULAR.get(unit, "batch"), "schedule": schedule, "result": result}

@@ -8,16 +8,18 @@ from dataclasses import replace
 from amplint.dialects import DIALECTS, LOOPS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.dialect import Loop
-from amplint.dialects.schedules import KIND, Schedule
+from amplint.dialects.schedules import KIND, SLOW, Epochs, Schedule
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.derived_classes import derived_classes
 from amplint.lower.drivers import driven_by_hand, replaced, switched_off
 from amplint.lower.early_clips import clipped, clips
 from amplint.lower.names import last, reads, walk
+from amplint.lower.own_schedules import Makers, own_makers
 from amplint.lower.own_updates import own_updates
 from amplint.lower.scopes import Scope
 from amplint.lower.trainer_settings import Settings, settings_of
+from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.events import Site
 from amplint.protocol.facts import IN_A_LOOP, Fact
 
@@ -39,7 +41,7 @@ def overrides_of(path: str, body: Iterable[ir.Stmt], klass: ir.Class, scope: Sco
         return  # the loop is the user's, sometimes at least
     told = [*_in_micro_steps(path, loop, methods), *_clipped(path, loop, methods, settings_of(every, scope))]
     if loop.configures in methods:
-        told += _by(loop, _configured(path, methods[loop.configures], scope))
+        told += _by(loop, _configured(path, methods[loop.configures], scope, own_makers(path, body)))
     if told and not _taken_over(loop, derived_classes(path, every, klass)):
         yield from told
 
@@ -171,15 +173,15 @@ def _quotient(value: ir.Expr, window: str) -> bool:
     return isinstance(value, ir.Binary) and value.op == "/" and last(value.right) == window
 
 
-def _configured(path: str, method: ir.Function, outer: Scope) -> Iterator[Fact]:
-    """Schedules that are handed over for another unit than the one that they count."""
+def _configured(path: str, method: ir.Function, outer: Scope, own: Makers) -> Iterator[Fact]:
+    """Schedules that are handed over for another unit than the one that they count. `own`: what else makes some."""
     scope = outer.inside(method.body, (param.name for param in method.params))
     for node in (part for statement in method.body for part in walk(statement)):
         if isinstance(node, ir.Return) and node.value is not None:
-            yield from _handed_over(path, scope.value(node.value), scope)
+            yield from _handed_over(path, scope.value(node.value), scope, own)
 
 
-def _handed_over(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
+def _handed_over(path: str, value: ir.Expr, scope: Scope, own: Makers) -> Iterator[Fact]:
     parts: list[ir.Expr] = []
     if isinstance(value, ir.Display) and len(value.items) == 2:
         second = scope.value(value.items[1])
@@ -187,10 +189,10 @@ def _handed_over(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
     elif isinstance(value, ir.Mapping):
         parts = [inner for key, inner in value.items if getattr(key, "value", "") == "lr_scheduler"]
     for part in parts:
-        yield from _one(path, scope.value(part), scope)
+        yield from _one(path, scope.value(part), scope, own)
 
 
-def _one(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
+def _one(path: str, value: ir.Expr, scope: Scope, own: Makers) -> Iterator[Fact]:
     """A schedule by itself, or in the dictionary that says how often it is stepped: once per epoch if it does not."""
     interval: object = "epoch"
     each = True
@@ -201,14 +203,39 @@ def _one(path: str, value: ir.Expr, scope: Scope) -> Iterator[Fact]:
         interval = getattr(said["interval"], "value", None) if "interval" in said else "epoch"
         each = getattr(said["frequency"], "value", None) == 1 if "frequency" in said else True
         value = scope.value(said["scheduler"]) if "scheduler" in said else value
-    schedule = _SCHEDULES.get(scope.qualified(value.func) or "") if isinstance(value, ir.Call) else None
-    if not isinstance(value, ir.Call) or schedule is None or value.starred:
+    if not isinstance(value, ir.Call) or value.starred:
         return
+    schedule = _SCHEDULES.get(scope.qualified(value.func) or "", own.get(last(value.func)))
+    if schedule is None:
+        return
+    if interval == "step" and each and (meant := _meant(value, schedule, scope)):
+        yield _fact(path, value, "epochs per step", argument=meant, schedule=last(value.func))
     for name, counts, named in _horizons(value, schedule, scope):
         if interval == "epoch" and (counts == "batches" or (counts == "steps" and schedule.batches)):
             yield _fact(path, value, "per epoch", mild=named, argument=name)
         elif interval == "step" and counts == "epochs" and each:
             yield _fact(path, value, "per step", argument=name)
+
+
+def _meant(call: ir.Call, schedule: Schedule, scope: Scope) -> str:
+    """The argument whose numbers say that a schedule is meant for one step per epoch; empty if none does."""
+    if schedule.epochs is None:
+        return ""
+    place = schedule.epochs.position
+    given = dict(call.keywords).get(schedule.epochs.name, call.args[place] if place < len(call.args) else None)
+    value = scope.value(given) if given is not None else None
+    items = value.items if isinstance(value, ir.Display) else [value] if value is not None else []
+    numbers = [item.value if isinstance(item, ir.Const) else None for item in items]
+    factor = _factor(call, schedule.epochs)
+    meant = schedule.meant(numbers) == EPOCHS and not (factor is not None and SLOW < factor < 1)
+    return schedule.epochs.name if meant else ""
+
+
+def _factor(call: ir.Call, numbers: Epochs) -> float | None:
+    """The factor of each decay, as far as it is written."""
+    place = numbers.factor if numbers.factor is not None else len(call.args)
+    given = dict(call.keywords).get("gamma", call.args[place] if place < len(call.args) else None)
+    return given.value if isinstance(given, ir.Const) and isinstance(given.value, (int, float)) else None
 
 
 _COUNTED = "estimated_stepping_batches"

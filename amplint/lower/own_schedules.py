@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from amplint.dialects.schedules import DERIVED_FROM, OF_FUNCTIONS
+from amplint.dialects.schedules import DERIVED_FROM, OF_FUNCTIONS, Schedule
 from amplint.flow import program as ir
 from amplint.lower.names import last, reads, walk
+from amplint.lower.project import function_of
 
 METHODS = frozenset({"get_lr", "_get_closed_form_lr"})
 """What computes the rates in a class of its own: torch 2.13, `lr_scheduler.py`, `LRScheduler.step`."""
@@ -46,6 +47,32 @@ def own_schedules(body: Iterable[ir.Stmt]) -> OwnSchedules:
         frozenset(map(id, makes)),
         handed,
     )
+
+
+Makers = Mapping[str, Schedule]
+"""What functions of the project make, by their names."""
+
+
+def own_makers(path: str, body: Iterable[ir.Stmt]) -> Makers:
+    """The schedules that functions return which are called as those of transformers are: for so many steps."""
+    nodes = [node for statement in body for node in walk(statement)]
+    own = {node.name: node for node in body if isinstance(node, ir.Function)}
+    called = {node.func.name for node in nodes if isinstance(node, ir.Call) and isinstance(node.func, ir.Name)}
+    imports = [node for node in nodes if isinstance(node, ir.Import) and node.name in called]
+    taken = {node.name: function for node in imports if (function := function_of(path, node.qualified)) is not None}
+    return {name: made for name, node in (taken | own).items() if (made := _made_by(node)) is not None}
+
+
+def _made_by(function: ir.Function) -> Schedule | None:
+    """What a function makes that returns a schedule of torch's, by its parameters."""
+    returned = (part.value for node in function.body for part in walk(node) if isinstance(part, ir.Return))
+    makes = any(isinstance(value, ir.Call) and last(value.func) in OF_FUNCTIONS for value in returned)
+    places = {param.name: place for place, param in enumerate(function.params) if param.name in _OF_STEPS}
+    horizons = {name: places[name] for name in _OF_STEPS if name in places}
+    return Schedule(horizons, batches=True) if makes and horizons else None
+
+
+_OF_STEPS = ("num_training_steps", "num_warmup_steps")
 
 
 def _derives(node: ir.Class, derived: set[str]) -> bool:

@@ -69,7 +69,7 @@ batches.
   `CosineAnnealingWarmRestarts`
 """
 
-from amplint.catalogue.horizons import per_batch_though_in_epochs, step_words
+from amplint.catalogue.horizons import meant_for_epochs, per_batch_though_in_epochs, step_words
 from amplint.catalogue.remedy import Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Kind
@@ -83,6 +83,7 @@ RULE = Rule(
     place=Kind.SCHEDULER_STEP,
     because=((Kind.CREATE, "its numbers are given here"),),
     words=step_words,
+    find=meant_for_epochs,
     milder=lambda moment: Kind.CREATE not in moment.last or "bounded" in moment.last[Kind.CREATE].detail,
     refuted_by=lambda event: "outside" in event.detail,  # a program that does either knows when
     hides=("scheduler-per-micro-step",),
