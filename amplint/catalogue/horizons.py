@@ -12,6 +12,7 @@ from amplint.protocol.cadence import (
     AMISS,
     BY_HAND,
     COMPLEX,
+    EACH_AGAIN,
     EPOCHS,
     EPOCHS_AGAIN,
     MICRO_BATCHES,
@@ -23,6 +24,7 @@ from amplint.protocol.cadence import (
     OVER_EPOCHS,
     PAST,
     PER_PROCESS,
+    SEVERAL,
     SHARED_AGAIN,
     SHARED_LATER,
     UNITS,
@@ -117,7 +119,7 @@ def _way(moment: Moment) -> str | None:
     made, pace = moment.last.get(Kind.CREATE), moment.cadence.pace or frozenset()
     way = made.detail.get(AMISS) if made is not None else None
     due = _DUE.get(way) if way is not None else None
-    due = moment.cadence.unit or UPDATES if way in (PER_PROCESS, SHARED_LATER) else due
+    due = moment.cadence.unit or UPDATES if way in (EACH_AGAIN, PER_PROCESS, SHARED_LATER) else due
     return way if due is None or due in pace else None
 
 
@@ -164,7 +166,13 @@ def _differs(moment: Moment, counts: str | None) -> bool:
 def per_epoch_though_in_batches(moment: Moment) -> bool:
     """Whether a schedule that is meant for one step per update, with a horizon in such steps, steps once per epoch."""
     cadence = moment.cadence
-    return cadence.meant == "batches" and _paced(moment) == EPOCHS and _disagree(moment)
+    return cadence.meant == "batches" and _paced(moment) == EPOCHS and (_disagree(moment) or _several(moment))
+
+
+def _several(moment: Moment) -> bool:
+    """Whether a schedule is told by a number that it steps many times in an epoch, over more than one."""
+    made = moment.last.get(Kind.CREATE)
+    return made is not None and SEVERAL in made.detail and moment.cadence.passed[2] > 1
 
 
 def per_batch_though_in_epochs(moment: Moment) -> bool:
@@ -237,6 +245,13 @@ _AMISS = {
         "result": "torch raises before the run is over, unless the samples divide by the batch size",
         "unit": "micro-batches, as the length of the loader does, or give the loader `drop_last=True`",
     },
+    EACH_AGAIN: {
+        "counts": "the updates of all processes together, and those as many times as there are processes",
+        "steps": "process at every update, as it is prepared",
+        "result": "with several processes, the run ends before the schedule does",
+        "unit": "such steps: divide the batches by `accelerator.num_processes` before, or take the length of the "
+        "loader that is prepared",
+    },
     PER_PROCESS: {
         "counts": "updates",
         "steps": "process at every update, as it is prepared",
@@ -301,7 +316,7 @@ _STEPS = "the scheduler steps"
 
 
 def _of_units(moment: Moment) -> dict[str, str]:
-    counts, steps = counted(moment.cadence) or "", _paced(moment) or ""
+    counts, steps = counted(moment.cadence) or MICRO_BATCHES, _paced(moment) or ""
     made = moment.last.get(Kind.CREATE)
     argument = f"`{made.detail['argument']}`" if made is not None and "argument" in made.detail else "the horizon"
     if (size := _shrunk(moment)) is not None:

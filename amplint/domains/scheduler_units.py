@@ -17,6 +17,7 @@ from amplint.flow import program as ir
 from amplint.protocol.cadence import (
     ALONE,
     AMISS,
+    EACH_AGAIN,
     EPOCHS,
     EPOCHS_AGAIN,
     HOLDS,
@@ -29,6 +30,7 @@ from amplint.protocol.cadence import (
     OVER_EPOCHS,
     PER_PROCESS,
     REPEATED,
+    SEVERAL,
     SHARED,
     SHARED_AGAIN,
     SHARED_LATER,
@@ -38,13 +40,14 @@ from amplint.protocol.cadence import (
 )
 from amplint.protocol.events import Kind
 from amplint.state import roles, truths
-from amplint.state.counting import names_window, tags_of
+from amplint.state.counting import as_attribute, names_window, tags_of
 from amplint.state.known_numbers import window_of
 from amplint.state.run import Run
-from amplint.state.values import Keywords, Optimizer, Public, Scheduler, Symbol, Value, text_of
+from amplint.state.values import Keywords, Optimizer, Public, Scheduler, Symbol, Value, last_part, text_of
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _WARMS = within(words.WARMING)
+_STEPS = within("steps iters iterations batches")
 _PER_WINDOW = within(words.WINDOW, words.OPTIMIZER, words.UPDATING)
 
 
@@ -72,8 +75,16 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
                 made.said[AMISS] = WHOLE_ONLY
             if argument == PER_EPOCH and units.ALL_EPOCHS in tags_of(value):
                 made.said[MISSIZED] = EPOCHS_AGAIN
+            elif argument == PER_EPOCH and _is_many(value):
+                made.said[SEVERAL] = "yes"
     if schedule.warm is not None:
         _warm(run, schedule.warm[0], _argument(args, keywords, *schedule.warm), made.said)
+
+
+def _is_many(value: Value) -> bool:
+    """Whether a value is a number that no loop agrees with by chance, or is called one of steps."""
+    text = text_of(value)
+    return int(text) >= NO_CHANCE if text.isdecimal() else _STEPS(last_part(as_attribute(text)))
 
 
 def created(run: Run, made: Scheduler, at: ir.Span) -> None:
@@ -158,6 +169,8 @@ def _count(run: Run, argument: str, value: Value, detail: dict[str, str]) -> Non
         detail["shrunk"] = next(iter(run.batch_sizes)) if len(run.batch_sizes) == 1 else "the batch size"
     if SHARED_AGAIN in tags or ("batches" in tags and OF_ALL_RANKS in tags):
         detail[AMISS] = SHARED_AGAIN if SHARED_AGAIN in tags else OF_ALL_RANKS
+    if EACH_AGAIN in tags and not tags & {"parts", "multiplied"}:
+        detail[EACH_AGAIN] = "yes"
     if way := next((one for one in (EPOCHS_AGAIN, OVER_EPOCHS) if one in tags), None):
         detail[MISSIZED] = way
     elif {units.BATCHED, units.ALL_EPOCHS} <= tags and not tags & {"parts", "divided", "multiplied"}:
@@ -271,7 +284,9 @@ def _of_parts(run: Run) -> None:
 def _of_prepared(run: Run, told: list[dict[str, str]]) -> None:
     """Says it of schedules that a framework steps, once for each process."""
     for detail in run.prepared:
-        if REPEATED in detail and (SHARED in detail or any(detail is one for one in told)):
+        if REPEATED in detail and EACH_AGAIN in detail and run.horizons.shared and not run.horizons.unshared:
+            detail[AMISS] = EACH_AGAIN
+        elif REPEATED in detail and (SHARED in detail or any(detail is one for one in told)):
             detail[AMISS] = PER_PROCESS
         early = any(detail is one for one in run.early)  # before the ranks share the loader: the steps of all of them
         if detail.get("unit") == MICRO_BATCHES and early:

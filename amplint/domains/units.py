@@ -8,6 +8,7 @@ from fractions import Fraction
 from amplint.domains import schedule_meanings
 from amplint.domains.schedule_meanings import OF_A_RANK, UNSHARED
 from amplint.protocol.cadence import (
+    EACH_AGAIN,
     EPOCHS_AGAIN,
     MICRO_BATCHES,
     OF_ALL_RANKS,
@@ -30,6 +31,9 @@ WITH_A_REST = "with a rest"
 BATCHED = "handed out in batches of several"
 """The tag of the length of a data set of which loaders put several samples into each batch."""
 
+OF_EVERY_RANK = "the batches of every rank"
+"""The tag of batches that were counted by the samples of a data set, of which no rank has a share."""
+
 EPOCHS_BEFORE = "epochs of a loader not shared yet"
 """The tag of steps divided by an epoch of them, counted before a framework has its ranks share the loader."""
 
@@ -42,7 +46,7 @@ QUOTIENT = "a quotient"
 ALL_EPOCHS = "of all epochs"
 """The tag of an epoch's batches, multiplied by the number of epochs."""
 
-EXACT = frozenset({BATCHED, OF_ALL_RANKS, WITH_A_REST, WHOLE_ONLY})
+EXACT = frozenset({BATCHED, OF_ALL_RANKS, OF_EVERY_RANK, WITH_A_REST, WHOLE_ONLY})
 """What is true of a number as it is, and of none that is a little more or less."""
 
 
@@ -53,6 +57,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     if not found and not any(windows):
         return found  # of what counts nothing, the result counts nothing
     found = _in_all_epochs(op, found, left, right)
+    if op == "*" and any(map(names_processes, map(text_of, (left, right)))) and any(map(_is_of_every_rank, found)):
+        found |= {EACH_AGAIN}
     if any(map(_is_exact, found)) and not _keeps(run, op, left, right, windows):
         found = frozenset(tag for tag in found if not _is_exact(tag))
     if op == "-" and tags_of(left) and "parts" not in tags_of(left):
@@ -70,6 +76,7 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
         if by_size and ("samples" in found or ("batches" in found and "loaded" not in found)):
             found |= {WHOLE_ONLY} if op == "//" and WITH_A_REST in found else set()
             held = {tag for tag in found if not schedule_meanings.length_of(tag)} - {"samples", BATCHED, WITH_A_REST}
+            held |= {OF_EVERY_RANK} if OF_ALL_RANKS not in found else set()
             return frozenset(held | {"batches"})  # what is not known to be a loader holds samples, then
         found |= {"shrunk"} if by_size and "loaded" in found else set()
         if OF_A_RANK in found and names_processes(text_of(right)):
@@ -98,6 +105,11 @@ def _in_all_epochs(op: str, found: frozenset[str], left: Value, right: Value) ->
 def _is_exact(tag: str) -> bool:
     """Whether what a tag says is true of a number as it is, and of none that is a little more or less."""
     return tag in EXACT or tag.startswith(UNSHARED)
+
+
+def _is_of_every_rank(tag: str) -> bool:
+    """Whether a tag says that no rank has been handed a share yet of what is counted."""
+    return tag == OF_EVERY_RANK or tag.startswith(UNSHARED)
 
 
 def _counts_epochs(tags: frozenset[str]) -> bool:

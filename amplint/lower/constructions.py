@@ -71,18 +71,17 @@ class _Maker:
         return self._made(str(said[TARGET]), given, call, call.args[0], call.args[1:])
 
     def _by_key(self, call: ir.Call) -> ir.Expr | None:
-        """What an object that holds the settings makes of one of them, out of a module that it is handed."""
-        key, module = (*call.args[:2], None, None)[:2]
-        if not isinstance(key, ir.Const) or not isinstance(key.value, str) or (root := _owner(call)) is None:
+        """What is made of a setting, or of that which is called so, out of a module that is handed over with it."""
+        if len(call.args) < 2 or (inside := self.scope.qualified(call.args[1])) not in MODULES:
             return None
-        inside = self.scope.qualified(module)
-        said = shipped(self.path, (key.value,)) if inside in MODULES else None
+        setting = _named_setting(call)
+        keys = _keys(setting) if setting is not None else None
+        said = shipped(self.path, keys) if keys else None
         name = next((said[one] for one in _NAMES if one in said), None) if isinstance(said, dict) else None
-        if not isinstance(said, dict) or not isinstance(name, str):
+        if setting is None or not isinstance(said, dict) or not isinstance(name, str):
             return None
         held = next((one for one in _ARGUMENTS if isinstance(said.get(one), dict)), None)
         given = said[held] if held is not None else {one: value for one, value in said.items() if one not in _NAMES}
-        setting = ir.Item(call.at, root, key)
         owner = setting if held is None else ir.Item(call.at, setting, ir.Const(call.at, held))
         return self._made(f"{inside}.{name}", cast("dict[str, Said]", given), call, owner, call.args[2:])
 
@@ -165,6 +164,14 @@ def _owner(call: ir.Call) -> ir.Expr | None:
     """The settings whose method is called."""
     owner = call.func.owner if isinstance(call.func, ir.Attr) else None
     return owner if owner is not None and _is_root(owner) else None
+
+
+def _named_setting(call: ir.Call) -> ir.Expr | None:
+    """The setting that a call is handed first, or whose key it is handed by the settings' own method."""
+    first, root = call.args[0], _owner(call)
+    if not isinstance(first, ir.Const):
+        return first
+    return ir.Item(call.at, root, first) if root is not None and isinstance(first.value, str) else None
 
 
 def _keys(node: ir.Expr) -> Keys | None:
