@@ -25,6 +25,7 @@ from amplint.flow.loop_places import extent, goes_back_itself, loop_places
 from amplint.flow.training_loops import LOOP_PARTS, NONE, Understood, understood
 from amplint.garbage import seldom_collected
 from amplint.lower.checkpoints import checkpoint_facts
+from amplint.lower.evaluations import kept_graphs
 from amplint.lower.facts import facts_of
 from amplint.lower.held_scalers import held_scalers
 from amplint.lower.loaded_models import loaded_models
@@ -35,7 +36,7 @@ from amplint.lower.uncalled_states import uncalled_states
 from amplint.own_names import own_names
 from amplint.played import Played, side_by_side
 from amplint.protocol.events import Event, Site
-from amplint.protocol.facts import CLIPPED_PAST, SHARDED_CLIP, Fact
+from amplint.protocol.facts import CLIPPED_PAST, EVALUATED, SHARDED_CLIP, Fact
 from amplint.protocol.scene import Scene
 from amplint.readings import Teaching, deep, played_file, read_program
 from amplint.source.asked import Answers, once, stamp
@@ -221,11 +222,11 @@ def _loop(filename: str, loop: Understood) -> TrainingLoop:
 
 _READERS = (
     *(facts_of, checkpoint_facts, held_scalers, uncalled_states, renewed_scalers, replaced_scalers, loaded_models),
-    clips_of_shards,
+    *(clips_of_shards, kept_graphs),
 )
 
 
-_UNFIXED = (CLIPPED_PAST, SHARDED_CLIP)
+_UNFIXED = (CLIPPED_PAST, EVALUATED, SHARDED_CLIP)
 """Facts about a mistake in some runs perhaps, or one that the remedy of its rule does not put right."""
 
 

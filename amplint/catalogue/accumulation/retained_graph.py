@@ -61,6 +61,7 @@ No number of a run changes.
 from amplint.catalogue.remedy import Detach, safe
 from amplint.catalogue.rule import Condition, Rule, Tier
 from amplint.protocol.events import Event, Kind
+from amplint.protocol.facts import EVALUATED, Fact
 from amplint.protocol.state import Moment
 
 
@@ -78,18 +79,31 @@ def _words(moment: Moment) -> dict[str, str]:
     return {
         "name": _kept(moment).detail["name"],
         "until": "until it begins anew" if _bounded(moment) else "with each step",
+        "cure": "add `.detach()` of the loss; `.item()` would wait for the device at every step",
+    }
+
+
+def _evaluated(fact: Fact) -> dict[str, str] | None:
+    """What is kept where no gradients are wanted."""
+    if fact.called != EVALUATED:
+        return None
+    return {
+        "name": str(fact.arguments["name"]),
+        "until": "until the evaluation is over",
+        "cure": "evaluate under `torch.no_grad()`",
     }
 
 
 RULE = Rule(
     tier=Tier.ERROR,
     message="`{name}` keeps every loss that is added to it with its graph: memory grows {until}",
-    advice="add `.detach()` of the loss; `.item()` would wait for the device at every step",
+    advice="{cure}",
     when=(
         Condition(Kind.END, held=lambda held: held > 1, spent={False}),
         Condition(Kind.KEEP, also=lambda moment: "passed" in moment.event.detail),
     ),
     words=_words,
+    find=_evaluated,
     place=Kind.KEEP,
     milder=_bounded,
     remedy=safe(
