@@ -44,6 +44,9 @@ CASTS = frozenset({"half", "to", "float", "double", "bfloat16"})
 MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
 """They return the module itself."""
 
+PARSES = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
+"""Methods of a parser of command lines that give what was parsed."""
+
 HANDS_OUT = frozenset({"parameters", "named_parameters"})
 """They give what a module is made of."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from amplint.flow import program as ir
 from amplint.lower.deeds import Deeds, deeds_of
-from amplint.lower.names import children, last, reaches, walk
+from amplint.lower.names import children, dotted, last, reaches, walk
 from amplint.lower.usage import Usage, usage_of
 
 Body = tuple[ir.Stmt, ...]
@@ -15,8 +15,9 @@ Body = tuple[ir.Stmt, ...]
 
 def kept(body: Body, wanted: set[ir.Span]) -> dict[ir.Span, tuple[frozenset[str], bool]]:
     """Per call (of those wanted) whose result has one bare name: the attributes that are read of that name,
-    and whether an optimizer steps where the name lives, with gradients: a rate that is only drawn has none. An object
-    that goes anywhere else is left out: it is returned, passed on, put into something, or bound to another name.
+    and whether an optimizer steps where the name lives, or that of an object which the call is given, with gradients:
+    a rate that is only drawn has none. An object that goes anywhere else is left out: it is returned, passed on, put
+    into something, or bound to another name.
     """
     if not wanted:
         return {}
@@ -31,8 +32,19 @@ def kept(body: Body, wanted: set[ir.Span]) -> dict[ir.Span, tuple[frozenset[str]
         for name, calls in bound.items():
             reads = _reads(scope, name)
             if reads is not None and len(calls) == 1:
-                found[calls[0]] = (reads, steps and not drawn.get(_given_first(scope, calls[0]), False))
+                given = _given_first(scope, calls[0])
+                here = steps and not drawn.get(last(given), False)
+                found[calls[0]] = (reads, here or _steps_elsewhere(body, given))
     return found
+
+
+def _steps_elsewhere(body: Body, optimizer: ir.Expr | None) -> bool:
+    """Whether an optimizer that an object keeps is stepped in a module which back-propagates."""
+    if not isinstance(optimizer, ir.Attr) or not dotted(optimizer).startswith("self."):
+        return False
+    calls = [part for node in body for part in walk(node) if isinstance(part, ir.Call)]
+    steps = any(dotted(call.func) == f"{dotted(optimizer)}.step" for call in calls)
+    return steps and any(last(call.func) == "backward" for call in calls)
 
 
 def _drawn(scope: Body, usage: Usage, deeds: Deeds) -> dict[str, bool]:
@@ -49,10 +61,10 @@ def _drawn(scope: Body, usage: Usage, deeds: Deeds) -> dict[str, bool]:
     return found
 
 
-def _given_first(scope: Body, at: ir.Span) -> str:
-    """The name of what a call is given first."""
+def _given_first(scope: Body, at: ir.Span) -> ir.Expr | None:
+    """What a call is given first."""
     made = (part for node in scope for part in walk(node) if isinstance(part, ir.Call) and part.at == at)
-    return next((last(call.args[0]) for call in made if call.args), "")
+    return next((call.args[0] for call in made if call.args), None)
 
 
 def _scopes(body: Body) -> Iterator[Body]:

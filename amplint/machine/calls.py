@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import TypeGuard
 
 from amplint.dialects.constructors import role_of
+from amplint.dialects.methods import PARSES
 from amplint.dialects.unseen import only_reads
 from amplint.domains import averages, freezing, norms, precision, provenance, ranks, retained_losses
 from amplint.flow import program as ir
@@ -51,6 +52,7 @@ from amplint.state.values import (
     Stream,
     Symbol,
     Value,
+    last_part,
     text_of,
 )
 
@@ -284,7 +286,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
     plain = [param for param in takewhile(lambda param: param.star != "*", params) if not param.star]
     values = [_passed_on(run, value, at) for value in args]
     for param, value in zip(plain, values, strict=False):
-        scope.names[param.name] = counting.counted(run.model, _present(param, value), param.name)
+        scope.names[param.name] = counting.counted(run.model, _present(param, _named(param, value)), param.name)
     for param in params:
         _annotate(run, function, param, scope.names.get(param.name))
         if param.name in scope.names:
@@ -296,7 +298,7 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
                 values[len(plain) :] if param.star == "*" else as_dict(named if whole else Incomplete(named))
             )
         elif param.name in keywords:
-            value = _present(param, _passed_on(run, keywords[param.name], at))
+            value = _present(param, _named(param, _passed_on(run, keywords[param.name], at)))
             scope.names[param.name] = counting.counted(run.model, value, param.name)
         elif param.default is not None and not isinstance(keywords, Incomplete):
             scope.names[param.name] = run.evaluate(function.scope, param.default)
@@ -304,6 +306,12 @@ def bind(run: Run, function: Function, args: Arguments, keywords: Keywords, at: 
             of_batch = isinstance(keywords, Incomplete) and keywords.of_batch
             scope.names[param.name] = Symbol(param.name, Origin.DATA if of_batch else Origin.RUN)
     return scope
+
+
+def _named(param: ir.Param, value: Value) -> Value:
+    """What a command line was parsed to goes by the name of the first parameter that it is handed for."""
+    parsed = isinstance(value, Symbol) and value.text.endswith("()") and last_part(value.text[:-2]) in PARSES
+    return with_changes(value, text=param.name) if parsed else value
 
 
 def _present(param: ir.Param, value: Value) -> Value:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import vocabulary as words
+from amplint.dialects.methods import PARSES
 from amplint.dialects.vocabulary import within
 from amplint.protocol.defaults import NOTHING, Default, Defaults
 from amplint.source.definitions import text_of
@@ -18,7 +19,6 @@ from amplint.source.neighbours import resolved
 from amplint.source.reading import Unreadable
 from amplint.source.trees import every_node, inside, tree_of
 
-_PARSES = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 _UPDATES = frozenset({"set_defaults", "update"})
 _SETTINGS = within(words.SETTINGS)
 _SPEAKS = ("arg", "opt", "pars")
@@ -136,16 +136,20 @@ def _parses(value: ast.expr | None, functions: set[str]) -> bool:
     own = any(one.arg not in (None, "args") for one in value.keywords)
     given = _given(value)
     literal = any(isinstance(one, (ast.List, ast.Tuple)) and one.elts for one in given)
-    return isinstance(value.func, ast.Attribute) and value.func.attr in _PARSES and not own and not literal
+    return isinstance(value.func, ast.Attribute) and value.func.attr in PARSES and not own and not literal
 
 
 def _holders(nodes: Iterable[ast.AST], functions: set[str]) -> set[str]:
     """The names that hold what was parsed, and never anything else."""
     bound: dict[str, list[bool]] = {}
+    params = {node.name: [one.arg for one in node.args.args] for node in nodes if isinstance(node, ast.FunctionDef)}
     for node in nodes:
         for name, value in _bound(node):
             bound.setdefault(name, []).append(_parses(value, functions) or last_name(value) == name)
-    return {name for name, parsed in bound.items() if name and all(parsed)}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            for name, value in zip(params.get(node.func.id, ()), node.args, strict=False):
+                bound.setdefault(name, []).extend([True] if _parses(value, functions) else [])
+    return {name for name, parsed in bound.items() if name and parsed and all(parsed)}
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -172,7 +176,7 @@ def _sets(call: ast.Call, holders: set[str]) -> bool:
         return name == "set_defaults" or _is_inside(call.func.value, holders)
     if name == "setattr":
         return not (len(call.args) > 1 and isinstance(call.args[1], ast.Constant)) and last_name(call.args[0]) != "self"
-    return handed and name not in _READS and _SETTINGS(name) and name not in _PARSES
+    return handed and name not in _READS and _SETTINGS(name) and name not in PARSES
 
 
 def _sets_an_item(target: ast.expr, holders: set[str]) -> bool:
