@@ -40,7 +40,7 @@ from amplint.protocol.cadence import (
 )
 from amplint.protocol.events import Kind
 from amplint.state import roles, truths
-from amplint.state.counting import as_attribute, names_window, tags_of
+from amplint.state.counting import as_attribute, as_symbol, names_window, tags_of
 from amplint.state.known_numbers import window_of
 from amplint.state.run import Run
 from amplint.state.values import Keywords, Optimizer, Public, Scheduler, Symbol, Value, last_part, text_of
@@ -68,7 +68,7 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
     if any(isinstance(factor, Symbol) for factor in made.factors):
         made.said["argument"] = "lr_lambda"  # what such a function counts is not known
     for argument, position in schedule.horizons.items():
-        value = truths.resolve(run, _argument(args, keywords, argument, position))
+        value = as_symbol(truths.resolve(run, _argument(args, keywords, argument, position)))
         if value is not None and "unit" not in made.said:
             _count(run, argument, value, made.said)
             if schedule.ends and WHOLE_ONLY in tags_of(value):

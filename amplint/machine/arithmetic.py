@@ -48,7 +48,7 @@ def asked(value: Value) -> Value:
 
 def binary(run: Run, node: ir.Binary, left: Value, right: Value) -> Value:
     """`left op right`."""
-    left, right = _as_loss(run, node.op, as_symbol(left)), _as_loss(run, node.op, as_symbol(right))
+    left, right = _as_loss(run, node.op, counting.as_symbol(left)), _as_loss(run, node.op, counting.as_symbol(right))
     if isinstance(left, Loss) or isinstance(right, Loss):
         return loss_arithmetic.with_loss(run, node, left, right)
     if node.op == "%" and node.gates:
@@ -73,11 +73,6 @@ def _as_lists(op: str, left: Value, right: Value) -> tuple[Value, Value]:
     if op != "+" or not all(isinstance(value, (Parameters, list)) for value in (left, right)):
         return left, right
     return ([left] if isinstance(left, Parameters) else left), ([right] if isinstance(right, Parameters) else right)
-
-
-def as_symbol(value: Value) -> Value:
-    """A public name that is computed with is a number that is set elsewhere."""
-    return Symbol(value.name.rpartition(".")[2]) if isinstance(value, Public) else value
 
 
 def _as_loss(run: Run, op: str, value: Value) -> Value:

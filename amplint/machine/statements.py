@@ -33,7 +33,7 @@ from amplint.machine import (
 from amplint.machine.expressions import evaluate
 from amplint.protocol.events import ANY_LENGTH, Kind
 from amplint.protocol.values import with_changes
-from amplint.state import counts, known_numbers, mappings, truths
+from amplint.state import counting, counts, known_numbers, mappings, truths
 from amplint.state.naming import is_made, named
 from amplint.state.run import Cut, NothingLeft, Run
 from amplint.state.scopes import Scope
@@ -181,7 +181,7 @@ def _augment(run: Run, scope: Scope, node: ir.Augment) -> Signal:
     if isinstance(node.target, ir.Attr) and (gradient := _gradient(run, scope, node.target)) is not None:
         step_methods.change_gradient(run, gradient, node.op, value, node.at)
         return None
-    before = arithmetic.as_symbol(evaluate(run, scope, node.target))
+    before = counting.as_symbol(evaluate(run, scope, node.target))
     window = known_numbers.window_of(run, before)
     counts_down = node.op == "-" and window is not None and window.name != spelled(node.target)
     if isinstance(before, Symbol) and isinstance(value, int) and node.op in ("+", "-") and not counts_down:

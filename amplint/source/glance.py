@@ -22,6 +22,9 @@ once, a precision for a model that was loaded in another, a state that is not as
 
 _COMPILED = tuple((hints, re.compile(pattern)) for hints, pattern in _SETTINGS.items())
 
+MAKES_OPTIMIZERS = re.compile(r"(?i)(?:build|configure|create|get|init|make|setup|set_up)_?(?:\w*_)?optimi[sz]ers?$")
+"""What functions are called that make one, of another file perhaps."""
+
 HELD = re.compile(r"\b\w+\.\w+\.parameters\(\)")
 
 
@@ -40,6 +43,7 @@ REPLICATED = "DistributedDataParallel"
 _PARTS = frozenset({"GradScaler", REPLICATED}) | LOSS_ARGUMENTS | LOSS_BASES | TABLES
 _PARAMETERS = re.compile(_called("parameters"))
 _OPTIMIZER = re.compile(r"\boptim(?:\.[A-Z]\w*\s*\(|,)|\bfrom torch\.optim import\b|\bparams\s*=")
+_CALLED_SO = re.compile(r"(?<!def )\b(\w*[oO]ptimi[sz]ers?)\(")
 _GONE_OVER = re.compile(r"\bin [\w.]+\.$")
 """What stands before the parameters that a loop goes over, and that are not handed on."""
 
@@ -69,6 +73,8 @@ def sets_a_precision(text: str) -> bool:
 def _hands_parameters_on(text: str) -> bool:
     """Whether an optimizer may be made, or the parameters of a model handed to something."""
     if "parameters(" in text and _OPTIMIZER.search(text) is not None:
+        return True
+    if any(MAKES_OPTIMIZERS.match(name) for name in _CALLED_SO.findall(text)):
         return True
     for found in _PARAMETERS.finditer(text):
         begin = text.rfind("\n", 0, found.start()) + 1

@@ -18,10 +18,15 @@ _NOQA = re.compile(rb"noqa\s*:[^\n]*[a-z]-[a-z]", re.IGNORECASE)
 def holds_training_words(data: bytes, taught: Collection[str] = ()) -> bool:
     """Whether the bytes hold a word that some dialect gives a meaning to, one that was `taught` included, or may make
     an optimizer: another file may step it."""
-    if any(word.encode() in data for word in taught) or (b"optim" in data and b"parameters()" in data):
+    if any(word.encode() in data for word in taught) or _makes_an_optimizer(data):
         return True
     # One `in` per word is a memory search each, and on real trees three times faster than one regular expression.
     return any(word in data for word in _NEEDED)
+
+
+def _makes_an_optimizer(data: bytes) -> bool:
+    """Whether the bytes may hold the making of an optimizer, or call what makes one."""
+    return b"optim" in data and (b"parameters()" in data or b"optimizer(" in data or b"optimizers(" in data)
 
 
 def more_than_zeroing(text: str) -> bool:

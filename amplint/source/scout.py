@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 
 from amplint.dialects import LOSS_ARGUMENTS, LOSS_BASES, OVERRIDES, TABLES
 from amplint.dialects.unseen import may_take_part
-from amplint.source.glance import HELD, REPLICATED, SEEDING, may_hold_a_step, sets_a_precision
+from amplint.source.glance import HELD, MAKES_OPTIMIZERS, REPLICATED, SEEDING, may_hold_a_step, sets_a_precision
 from amplint.source.keepers import handed, keepers
 from amplint.source.lines import LINE
 from amplint.source.makers import (
@@ -121,7 +121,9 @@ def _matters(node: ast.AST, text: str, seeds: Collection[str]) -> bool:
     if any(keyword.arg in LOSS_ARGUMENTS for keyword in node.keywords):
         return True
     name = last_name(node.func)
-    if name in SEEDING or name in seeds or name.endswith("GradScaler") or _makes_an_optimizer(node):
+    if name in SEEDING or name in seeds or name.endswith("GradScaler") or MAKES_OPTIMIZERS.match(name):
+        return True
+    if _makes_an_optimizer(node):
         return True
     if name == "clip_grad_norm_":  # of a model that somebody keeps, who may know more of it
         return HELD.search(text) is not None

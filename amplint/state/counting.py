@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from amplint.state.counts import Count, Length, Quotient
 from amplint.state.model import LONGEST, Model
-from amplint.state.values import Symbol, Value, last_part
+from amplint.state.values import Public, Symbol, Value, last_part
 
 _WINDOW_NAME = re.compile(
     r"(?i)grad\w*_?acc|accum\w*(_?(steps?|iters?|batch\w*|freq\w*|num|n|every|factor|size))?$|update_freq|iters?_to_accum"
@@ -39,6 +39,11 @@ def as_attribute(text: str) -> str:
 
 
 _KEY = re.compile(r"\['([^\W\d]\w*)'\]").sub
+
+
+def as_symbol(value: Value) -> Value:
+    """A public name that is computed with is a number that is set elsewhere."""
+    return Symbol(last_part(value.name)) if isinstance(value, Public) else value
 
 
 def counted(model: Model, value: Value, name: str) -> Value:
