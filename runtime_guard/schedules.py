@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch.optim import lr_scheduler
 
 from amplint.dialects import DIALECTS
-from amplint.protocol.cadence import MOVES_BY
+from amplint.protocol.cadence import METRIC, MOVES_BY
 from amplint.protocol.events import Kind
 from amplint.protocol.state import State
 from runtime_guard.recorder import Recorder
@@ -55,7 +56,8 @@ class Schedules:
         kind, count = self._recorder.course.counted.schedulers[name]
         self._recorder.course.counted.schedulers[name] = (kind, count + 1)
         if self._places(scheduler, args, kwargs):
-            self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name)
+            detail = _of_metric(scheduler, (*args[1:], *kwargs.values()))
+            self._recorder.feed(Kind.SCHEDULER_TOLD, optimizer=optimizer, scheduler=name, detail=detail)
             return ("schedule", None, None)
         return ("schedule", (name, optimizer, _leap(scheduler, args, kwargs)), rates_of(scheduler))
 
@@ -99,6 +101,14 @@ class Schedules:
     def now(self, name: str) -> list[float] | None:
         """The learning rates that a scheduler has set."""
         return next((rates_of(thing) for thing, known in self._recorder.schedulers.living() if known == name), None)
+
+
+def _of_metric(scheduler: Any, given: tuple[Any, ...]) -> dict[str, str]:
+    """What is said of a step of a schedule of torch's that is given a tensor, and takes it for an epoch's number."""
+    kind = type(scheduler)
+    wants = isinstance(scheduler, lr_scheduler.ReduceLROnPlateau) or kind.__module__ != lr_scheduler.__name__
+    tensors = any(isinstance(one, torch.Tensor) and one.is_floating_point() for one in given)
+    return {METRIC: kind.__name__} if tensors and not wants else {}
 
 
 def _leap(scheduler: Any, args: Any, kwargs: Any) -> dict[str, str]:

@@ -100,6 +100,7 @@ from amplint.catalogue.scaler import (
 from amplint.catalogue.scheduler import (
     batch_scheduler_per_epoch,
     epoch_scheduler_per_batch,
+    metric_as_epoch,
     repeated_scheduler_step,
     scheduler_before_optimizer,
     scheduler_horizon_mismatch,
@@ -176,6 +177,7 @@ _MODULES: tuple[ModuleType, ...] = (
     scheduler_before_optimizer,
     scheduler_horizon_mismatch,
     epoch_scheduler_per_batch,
+    metric_as_epoch,
     batch_scheduler_per_epoch,
     scheduler_never_stepped,
     scheduler_on_skipped_step,

@@ -31,6 +31,11 @@ SETTINGS = "args arg cfg config conf configuration opt opts options option hpara
 """Of what holds what a run was told before it began."""
 FILED = "cfg config configs conf configuration hp hparams settings"
 """Of what holds what files of the project set."""
+METRIC = """loss losses acc accuracy metric metrics score scores dice iou miou auc f1 psnr ssim wer cer bleu perplexity
+    ppl mse mae rmse error"""
+"""What a model is measured by."""
+TIMES = "epoch epochs step steps iter iters iteration phase mode split"
+"""What tells where in a run it is."""
 CONSTANT = """owner rank enabled enable allowed supported available mode worker process main master leader host device
     configured wanted"""
 """What a flag ends with that is what it is for the whole run: `is_step_owner`."""

@@ -21,6 +21,7 @@ from amplint.protocol.cadence import (
     EPOCHS,
     EPOCHS_AGAIN,
     HOLDS,
+    METRIC,
     MICRO_BATCHES,
     MISSIZED,
     MOVES_BY,
@@ -43,7 +44,7 @@ from amplint.state import roles, truths
 from amplint.state.counting import as_attribute, as_symbol, names_window, tags_of
 from amplint.state.known_numbers import window_of
 from amplint.state.run import Run
-from amplint.state.values import Keywords, Optimizer, Public, Scheduler, Symbol, Value, last_part, text_of
+from amplint.state.values import Keywords, Loss, Optimizer, Public, Scheduler, Symbol, Value, last_part, text_of
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _WARMS = within(words.WARMING)
@@ -112,6 +113,17 @@ def is_one_of(value: Value, classes: tuple[Value, ...]) -> bool | None:
     if made not in _CLASSES or not asked <= _CLASSES or (made == "ReduceLROnPlateau" and asked & _ANY):
         return None  # which derives from the others since torch 2.2 alone
     return made in asked or not asked.isdisjoint(_ANY)
+
+
+def of_metric(made: Scheduler, args: list[Value], keywords: Keywords) -> dict[str, str]:
+    """What is said of a step of a public schedule that is told a loss, or what the program calls a metric, and takes it
+    for the number of an epoch."""
+    told = any(isinstance(value, Loss) for value in args) or "metrics" in keywords
+    kind = made.said.get("schedule", "") if not made.parts else ""
+    return {METRIC: kind} if told and kind in _CLASSES and kind not in _WANTS_METRICS else {}
+
+
+_WANTS_METRICS = frozenset({"ReduceLROnPlateau", "SequentialLR", *_ANY})
 
 
 def counted(run: Run, argument: str, value: Value) -> dict[str, str]:

@@ -257,7 +257,7 @@ def _scheduler(
         metric = {"meant": EPOCHS} if measured else {}
         later = kind is Kind.SCHEDULER_TOLD and not (run.in_batches or owner.said)
         outside = {"outside": "yes"} if later else {}
-        detail = asked | sometimes | unread | metric | outside
+        detail = asked | sometimes | unread | metric | outside | scheduler_units.of_metric(owner, args, keywords)
         run.emit(kind, at, owner.optimizer, scheduler=owner, detail=detail)
         for part in owner.parts:
             _scheduler(run, part, name, args, keywords, at)
