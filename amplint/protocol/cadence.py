@@ -138,6 +138,7 @@ def _told(before: Cadence, event: Event) -> Cadence:
 
 
 def _created(before: Cadence, event: Event) -> Cadence:
+    """The cadence of what is made now: what has passed before is none of its time."""
     horizon = event.detail.get("horizon")
     return with_changes(
         before,
@@ -146,6 +147,7 @@ def _created(before: Cadence, event: Event) -> Cadence:
         horizon=int(horizon) if horizon else None,
         schedule=event.detail.get("schedule"),
         meant=event.detail.get("meant"),
+        passed=(0, 0, 0),
     )
 
 

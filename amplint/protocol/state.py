@@ -45,7 +45,9 @@ class State:
     """Feeds events to the ledgers and cadences, and shows every moment to whoever judges.
 
     `unknown_start`: what the gradients hold before the first event is not known. `unasked`: the kinds of event of
-    which a scheduler's moment need not be shown, because nobody has a question about it.
+    which a scheduler's moment need not be shown, because nobody has a question about it. `places`: where schedulers
+    were made, the last one at each place. `succeeded`: those that have stepped before another one was made in their
+    place: what ends after that is no epoch of theirs.
     """
 
     ledgers: dict[str, Ledger] = field(default_factory=dict)
@@ -56,6 +58,8 @@ class State:
     records: dict[str, Records] = field(default_factory=dict)
     drives: dict[str, str | None] = field(default_factory=dict)
     made: dict[str, Event] = field(default_factory=dict)
+    places: dict[tuple[Site, ...], str] = field(default_factory=dict)
+    succeeded: set[str] = field(default_factory=set)
     unknown_start: bool = False
     unasked: Collection[Kind] = ()
 
@@ -89,6 +93,8 @@ class State:
             self._reuse(optimizer, event)
             self.ledgers[optimizer] = advance(self.ledgers[optimizer], event)
             self._remember(optimizer, event)
+        if event.scheduler is not None:
+            self._succeed(event.scheduler, event)
         unasked = kind in self.unasked
         for scheduler in self._schedulers(event):
             cadence, last = self.cadences[scheduler], self.last[scheduler]
@@ -156,6 +162,17 @@ class State:
             self.scalers[event.optimizer] = event.scaler
             self._take_over(event.optimizer, self.made.get(event.scaler))
 
+    def _succeed(self, name: str, event: Event) -> None:
+        """A scheduler is made, or moves: the one that was made in its place before has done its part, unless it is one
+        of several that take turns."""
+        if event.kind is Kind.CREATE:
+            before = self.places.get(event.step_of_program)
+            if before is not None and self.cadences[before].cadence_steps:
+                self.succeeded.add(before)
+            self.places[event.step_of_program] = name
+        elif event.kind is Kind.SCHEDULER_STEP:
+            self.succeeded.discard(name)
+
     def _take_over(self, name: str, made: Event | None) -> None:
         """Another scaler than before scales for an optimizer, and keeps its own books of it: they are empty."""
         last = self.last[name]
@@ -186,6 +203,8 @@ class State:
             return [event.scheduler]
         if event.total is not None or event.kind is Kind.CREATE:
             return []
+        if event.kind is Kind.EPOCH_END:
+            return [name for name in self.cadences if name not in self.succeeded]
         if event.kind in _OF_ALL or event.optimizer is None:
             return list(self.cadences)
         return [name for name, optimizer in self.drives.items() if optimizer in (None, event.optimizer)]
