@@ -12,6 +12,7 @@ from amplint.state import counting, known_numbers
 from amplint.state.counting import tags_of
 from amplint.state.counts import ORDERS, Count, Length, Quotient, Remainder, Turn
 from amplint.state.model import WINDOW
+from amplint.state.naming import bounded
 from amplint.state.operations import COMPARISONS, OPERATIONS
 from amplint.state.records import Filling
 from amplint.state.run import Run
@@ -98,7 +99,7 @@ def _exact(run: Run, op: str, first: int | Fraction, second: int | Fraction, lef
     try:
         result = Fraction(first) / Fraction(second) if op == "/" else OPERATIONS[op](first, second)
     except (ArithmeticError, KeyError, TypeError, ValueError):
-        return Symbol(f"{text_of(left)} {op} {text_of(right)}")
+        return Symbol(bounded(f"{text_of(left)} {op} {text_of(right)}"))
     if isinstance(result, Fraction) and result.denominator == 1:
         result = int(result)
     if isinstance(result, float):
@@ -139,7 +140,7 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
     origin = next((kind for kind in (Origin.DATA, Origin.OPAQUE) if kind in origins), Origin.RUN)
     if op == "%" and run.in_batches and isinstance(left, NUMBER) and not isinstance(node.left, ir.Const):
         origin = Origin.DATA  # a counter runs on: what it leaves is another number next time
-    text = f"{named_text(left, node.left)} {op} {named_text(right, node.right)}"
+    text = bounded(f"{named_text(left, node.left)} {op} {named_text(right, node.right)}")
     governed = any(symbol.governed for symbol in symbols)
     made = Symbol(
         text,
@@ -285,7 +286,7 @@ def _among(run: Run, node: ir.Compare, left: Value, right: Value) -> Value:
         places = [_in_the_window(run, left, one) for one in right]
         if None not in places:
             return _gated(left, (int(left) in places) is (node.op == "in"))
-    return Symbol(f"{text_of(left)} {node.op} {text_of(right)}", Origin.OPAQUE)
+    return Symbol(bounded(f"{text_of(left)} {node.op} {text_of(right)}"), Origin.OPAQUE)
 
 
 def _gated(remainder: Remainder, answer: bool) -> Gated:

@@ -29,6 +29,7 @@ from amplint.protocol.values import with_changes
 from amplint.state import counting, known_numbers, mappings, truths
 from amplint.state.contexts import Builtin
 from amplint.state.model import MAX_ITERATIONS
+from amplint.state.naming import bounded
 from amplint.state.records import Filling
 from amplint.state.run import Cut, Run
 from amplint.state.scopes import Scope
@@ -143,7 +144,7 @@ def _item(run: Run, scope: Scope, node: ir.Item) -> Value:
 def element(owner: Value, index: str) -> Symbol:
     """Some element of something that is not known."""
     if isinstance(owner, Symbol):
-        text = f"{owner.text}[{index}]"
+        text = bounded(f"{owner.text}[{index}]")
         tags = tensors.of_element(owner, index == "0")
         return with_changes(owner, text=text, offset=0, tags=tags, wrapper=Wrapper.NONE, present=False)
     settled = isinstance(owner, Public) and owner.name in ("os.environ", "sys.argv")  # given from outside, once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2s
 from typing import TypeGuard
 
 from amplint.protocol.values import with_changes
@@ -46,3 +47,14 @@ _COMPUTED = (" // ", " / ", " * ")
 def _is_window(value: Symbol, name: str) -> bool:
     """Whether a number that was worked out before the loop has a name that people give the length of a window."""
     return value.origin is Origin.RUN and not value.offset and counting.names_window(name)
+
+
+MOST_TEXT = 400
+"""Characters of the text of a number: what a loop makes of itself twice over would double with each turn."""
+
+
+def bounded(text: str) -> str:
+    """A text that is no longer than that, and another one for each other text."""
+    if len(text) <= MOST_TEXT:
+        return text
+    return f"{text[: MOST_TEXT // 4]} ... {blake2s(text.encode(errors='replace'), digest_size=8).hexdigest()}"
