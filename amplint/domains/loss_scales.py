@@ -97,5 +97,6 @@ def _has_scaler(run: Run, called: str, first: str) -> bool:
     if any(roles.is_model(run, Symbol(part)) for part in parts):
         return False
     root = first if len(parts) == 1 and hasattr(builtins, called) else parts[0]
-    made = any(event.kind is Kind.SCALER_CREATED for event in run.events)
-    return root == "self" or (root in run.given and not made)
+    if root == "self" or root not in run.given:
+        return root == "self"
+    return all(event.kind is not Kind.SCALER_CREATED for event in run.events)
