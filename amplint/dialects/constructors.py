@@ -15,6 +15,8 @@ INSTANTIATES = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
 of hydra 1.3."""
 
 TARGET = "_target_"
+PARTIAL = "_partial_"
+"""Where it is true, what is made is the class with some of its arguments, and no object yet."""
 
 
 def role_of(name: str) -> Role | None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import cast
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.constructors import INSTANTIATES, MODULES, TARGET, role_of
+from amplint.dialects.constructors import INSTANTIATES, MODULES, PARTIAL, TARGET, role_of
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.names import walk, with_parts
@@ -65,7 +65,7 @@ class _Maker:
         """What Hydra makes of a setting that says its `_target_`."""
         keys = _keys(call.args[0]) if call.args and self.scope.qualified(call.func) in INSTANTIATES else None
         said = shipped(self.path, keys) if keys else None
-        if not isinstance(said, dict) or not isinstance(said.get(TARGET), str):
+        if not isinstance(said, dict) or not isinstance(said.get(TARGET), str) or said.get(PARTIAL, False) is not False:
             return None
         given = {name: value for name, value in said.items() if not name.startswith("_")}
         return self._made(str(said[TARGET]), given, call, call.args[0], call.args[1:])

@@ -25,7 +25,6 @@ _LOSS = within(words.LOSS, words.CRITERION)
 _HARMLESS = within(words.REGION, words.TOOL, "open device")
 """What may stand around a loop and switches no gradients off."""
 _TRAINS = frozenset({"backward", "manual_backward", "step", "zero_grad", "grad"})
-_SWITCHES = frozenset({"set_grad_enabled", "requires_grad_", "inference_mode"})
 _PLAIN = frozenset({"staticmethod", "classmethod", "property"})
 _OUTPUTS = frozenset({"loss", "logits", "loss_dict"})
 
@@ -34,7 +33,7 @@ def kept_graphs(path: str, body: Body) -> Iterator[Fact]:
     """Every place where an evaluation keeps the graphs of its batches."""
     nodes = [node for statement in body for node in walk(statement)]
     called = {last(node.func) for node in nodes if isinstance(node, ir.Call)}
-    if not {"eval", "backward", "step"} <= called or not called.isdisjoint(_SWITCHES - {"requires_grad_"}):
+    if not {"eval", "backward", "step"} <= called or "set_grad_enabled" in called:
         return
     every = list(functions(body))
     seen = _Callers(tuple(one for _, one in every), frozenset(one.name for key, one in every if key[0] != "."), body)
@@ -57,11 +56,8 @@ class _Callers:
         """Whether the module calls a function, and never where gradients may be off."""
         if not _is_plain(function) or not depth:
             return False
-        sites = [(inside, known) for inside, known in self._sites(function.name) if inside is not function]
-        return bool(sites) and all(
-            known and (inside is None or (_is_plain(inside) and self._may_begin(inside, depth)))
-            for inside, known in sites
-        )
+        sites = [site for site in self._sites(function.name) if site[0] is not function]
+        return bool(sites) and all(known and self._may_begin(inside, depth) for inside, known in sites)
 
     def _may_begin(self, function: ir.Function | None, depth: int) -> bool:
         """Whether nothing is known of who calls a function, or that leaves gradients on; None: the module itself."""

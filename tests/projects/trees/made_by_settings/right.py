@@ -1,4 +1,4 @@
-"""A schedule in batches; a horizon that the environment gives."""
+"""A schedule in batches; a horizon that the environment gives; a class that waits for the rest of its arguments."""
 
 import hydra
 from engine.trainer import Trainer
@@ -15,3 +15,7 @@ def main(config):
     optimizer = instantiate(config.optimizer, params=model.parameters())
     schedule = instantiate(config.warmer, optimizer=optimizer)
     Trainer(model, instantiate(config.loss), optimizer, schedule, instantiate(config.loader), config).train()
+    optimizer = instantiate(config.optimizer, params=model.parameters())
+    schedule = instantiate(config.part)
+    print(schedule)
+    Trainer(model, instantiate(config.loss), optimizer, None, instantiate(config.loader), config).train()
