@@ -61,7 +61,8 @@ SEEN = frozenset(name.partition(".")[0] for name in _COMPUTES)
 
 def is_known(name: str) -> bool:
     """Whether a public name is one of a library, as far as something is known of it."""
-    return name in _KNOWN or makes_a_module(name) or (role_of(name) is Role.OPTIMIZER and _OPTIMIZER(name))
+    last = name.rpartition(".")[2]
+    return name in _KNOWN or makes_a_module(name) or (role_of(name) is Role.OPTIMIZER and _OPTIMIZER(last))
 
 
 def computes(name: str) -> bool:

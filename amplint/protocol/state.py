@@ -166,8 +166,8 @@ class State:
         """A scheduler is made, or moves: the one that was made in its place before has done its part, unless it is one
         of several that take turns."""
         if event.kind is Kind.CREATE:
-            before = self.places.get(event.step_of_program)
-            if before is not None and self.cadences[before].cadence_steps:
+            before = self.places.get(event.step_of_program, "")
+            if before in self.cadences and self.cadences[before].cadence_steps:
                 self.succeeded.add(before)
             self.places[event.step_of_program] = name
         elif event.kind is Kind.SCHEDULER_STEP:
