@@ -31,7 +31,9 @@ def known(state: State, tally: Tally, timelines: Timelines) -> Known:
     return kept, counts, timelines.marks()
 
 
-_OF_STATE = ("ledgers", "cadences", "totals", "last", "scalers", "records", "drives", "made")
+_OF_STATE = (
+    "ledgers", "cadences", "totals", "last", "scalers", "records", "drives", "made", "places", "succeeded",
+)  # fmt: skip
 _OF_TALLY = (
     "events", "windows", "lengths", "weights", "clips", "unscales", "steps", "followed", "unfollowed", "passes", "used",
     "erased", "pending", "since", "most",

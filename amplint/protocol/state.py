@@ -59,7 +59,7 @@ class State:
     drives: dict[str, str | None] = field(default_factory=dict)
     made: dict[str, Event] = field(default_factory=dict)
     places: dict[tuple[Site, ...], str] = field(default_factory=dict)
-    succeeded: set[str] = field(default_factory=set)
+    succeeded: dict[str, bool] = field(default_factory=dict)
     unknown_start: bool = False
     unasked: Collection[Kind] = ()
 
@@ -168,10 +168,10 @@ class State:
         if event.kind is Kind.CREATE:
             before = self.places.get(event.step_of_program, "")
             if before in self.cadences and self.cadences[before].cadence_steps:
-                self.succeeded.add(before)
+                self.succeeded[before] = True
             self.places[event.step_of_program] = name
         elif event.kind is Kind.SCHEDULER_STEP:
-            self.succeeded.discard(name)
+            self.succeeded.pop(name, None)
 
     def _take_over(self, name: str, made: Event | None) -> None:
         """Another scaler than before scales for an optimizer, and keeps its own books of it: they are empty."""
