@@ -47,7 +47,7 @@ def _node(node: object, free: bool) -> object:
     if isinstance(node, ir.If):
         inside = free and _is_aside(node.test)
         return replace(node, body=_suite(node.body, inside), orelse=_suite(node.orelse, inside))
-    if isinstance(node, (ir.Choice, ir.Try, ir.Lambda)):
+    if isinstance(node, ir.Choice) or (isinstance(node, ir.Try) and _steps_otherwise(node)):
         return node
     if isinstance(node, tuple):
         return _suite(node, free) if all(isinstance(one, ir.STATEMENTS) for one in node) else node
@@ -65,8 +65,9 @@ def _is_told(call: ir.Call) -> bool:
 
 def _name(value: ir.Expr) -> str:
     """What a value is called, itself or before it was made a number."""
-    if isinstance(value, ir.Item) and isinstance(value.index, ir.Const):
-        return str(value.index.value)
+    if isinstance(value, ir.Item):
+        key = value.index.value if isinstance(value.index, ir.Const) else None
+        return key if isinstance(key, str) else _name(value.owner)
     if isinstance(value, ir.Binary) and value.op == "/":
         return _name(value.left)
     if isinstance(value, ir.Call):
@@ -78,6 +79,12 @@ def _name(value: ir.Expr) -> str:
 def _is_aside(test: ir.Expr) -> bool:
     """Whether a test does not ask which schedule there is."""
     return not any(isinstance(node, ir.Call) for node in walk(test)) and all(map(_ASIDE, reads(test)))
+
+
+def _steps_otherwise(node: ir.Try) -> bool:
+    """Whether something is stepped in another way where the first one raises."""
+    parts = (part for one in node.handlers for statement in one for part in walk(statement))
+    return any(isinstance(part, ir.Call) and last(part.func) == "step" for part in parts)
 
 
 def _leaves(node: ir.If) -> bool:

@@ -31,7 +31,6 @@ def _entries(rewrites: tuple[str, ...], rule: str, why: str) -> dict[tuple[str, 
 
 LOST: dict[tuple[str, str], Reason] = {
     **_entries(_FILES[1:], "gated-framework-step", _UNREAD),
-    **_entries(_FILES[2:], "unchecked-manual-scale", _UNREAD),
     **_entries(_FILES[2:], "data-parallel-autocast", _UNREAD),
     **_entries(_FILES[2:], "averaged-twice-across-ranks", _UNREAD),
     **_entries(_FILES, "custom-function-in-autocast", _OWN_TEXT),
@@ -45,6 +44,7 @@ LOST: dict[tuple[str, str], Reason] = {
     **_entries(("micro-step in a method", *_FILES[1:]), "fsdp-local-clip", _WRAPPED),
     **_entries(("variables renamed",), "closure-with-scaler", _SPELLED),
     **_entries(("variables renamed",), "unchecked-manual-scale", _SPELLED),
+    **_entries(("variables renamed", "loss in a tuple"), "metric-as-epoch", _SPELLED),
     **_entries(("variables renamed",), "scaler-without-autocast", _SPELLED),
     **_entries(("variables renamed",), "mean-of-token-means", _SPELLED),
     **_entries(("variables renamed",), "scheduler-per-micro-step", _SPELLED),
