@@ -14,7 +14,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
-from amplint.lower.names import children, functions, last, reads, walk
+from amplint.lower.names import calls, children, functions, last, reads, walk
 from amplint.protocol.events import Site
 from amplint.protocol.facts import EVALUATED, Fact
 
@@ -38,7 +38,7 @@ def kept_graphs(path: str, body: Body) -> Iterator[Fact]:
     every = list(functions(body))
     seen = _Callers(tuple(one for _, one in every), frozenset(one.name for key, one in every if key[0] != "."), body)
     for _, function in every:
-        names = {last(node.func) for node in walk(function) if isinstance(node, ir.Call)}
+        names = calls(function)
         if "eval" in names and (seen.leave_gradients_on(function) or "backward" in names):
             for name, node in _kept(function):
                 yield Fact(EVALUATED, Site(path, *node.at), {"name": name})
@@ -60,11 +60,18 @@ class _Callers:
         return bool(sites) and all(known and self._may_begin(inside, depth) for inside, known in sites)
 
     def _may_begin(self, function: ir.Function | None, depth: int) -> bool:
-        """Whether nothing is known of who calls a function, or that leaves gradients on; None: the module itself."""
+        """Whether gradients are on where a function begins: it trains, or whoever calls it leaves them on; None: the
+        module itself."""
         if function is None:
             return True
-        uncalled = _is_plain(function) and not list(self._sites(function.name))
-        return uncalled or self.leave_gradients_on(function, depth - 1)
+        trains = _is_plain(function) and self._goes_back(function, frozenset())
+        return trains or self.leave_gradients_on(function, depth - 1)
+
+    def _goes_back(self, function: ir.Function, above: frozenset[str]) -> bool:
+        """Whether a function back-propagates, itself or by functions of the module."""
+        called = calls(function) - above
+        known = above | called
+        return "backward" in called or any(self._goes_back(one, known) for one in self.functions if one.name in called)
 
     def _sites(self, name: str) -> Iterator[tuple[ir.Function | None, bool]]:
         """Where a function of a name is called: inside of which one, and whether what stands around leaves gradients
@@ -139,7 +146,7 @@ class _Loop:
         """Whether the loop trains nothing, and nothing in it may switch gradients off."""
         called = {last(node.func) for node in self.nodes if isinstance(node, ir.Call)}
         regions = (node for node in self.nodes if isinstance(node, ir.With))
-        return bool(self.graphs) and called.isdisjoint(_TRAINS) and all(map(_is_harmless, regions))
+        return called.isdisjoint(_TRAINS) and all(map(_is_harmless, regions))
 
     def _follow(self) -> None:
         """Finds what carries a graph: what a model gave, and what is a loss of that."""

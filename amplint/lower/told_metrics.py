@@ -19,6 +19,7 @@ METRICS = "metrics"
 """What the argument is called."""
 
 _METRIC = within(words.METRIC)
+_TIME = within(words.TIMES)
 _SCHEDULE = within(words.SCHEDULER)
 _ASIDE = within(words.TIMES, words.SCHEDULER, "rank main master none self")
 """What a test may read that does not ask which schedule there is: the epoch, whether there is one."""
@@ -60,7 +61,8 @@ def _is_told(call: ir.Call) -> bool:
     """Whether a call steps a schedule, by its name, and tells it a metric, by the name of that."""
     if not isinstance(call.func, ir.Attr) or call.func.name != "step" or len(call.args) != 1:
         return False
-    return not call.keywords and _SCHEDULE(last(call.func.owner)) and _METRIC(_name(call.args[0]))
+    name = _name(call.args[0])
+    return not call.keywords and _SCHEDULE(last(call.func.owner)) and _METRIC(name) and not _TIME(name)
 
 
 def _name(value: ir.Expr) -> str:

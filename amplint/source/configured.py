@@ -67,14 +67,18 @@ def holds_settings(name: str) -> bool:
     return _FOLDER.match(name) is not None
 
 
-def _inside(folder: str, depth: int) -> Iterator[str]:
-    """The files of a folder that may set something, and those in its folders of configurations."""
+def listed(folder: str) -> list[str]:
+    """The names in a folder, sorted; none where it cannot be read."""
     stamp(folder)
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(os.listdir(folder))
     except OSError:
-        return
-    for name in names:
+        return []
+
+
+def _inside(folder: str, depth: int) -> Iterator[str]:
+    """The files of a folder that may set something, and those in its folders of configurations."""
+    for name in listed(folder):
         inner = os.path.join(folder, name)
         if name.endswith(_SUFFIXES):
             yield inner

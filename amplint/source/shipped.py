@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from amplint.source.asked import Answers, is_file, once, stamp
-from amplint.source.configured import MAX_FILES, around, holds_settings
+from amplint.source.configured import MAX_FILES, around, holds_settings, listed
 from amplint.source.documents import MAX_BYTES
 from amplint.source.reading import Unreadable, read
 
@@ -94,12 +94,7 @@ def _read_all(folder: str) -> Iterator[tuple[str, dict[str, Said]]]:
 
 def _below(folder: str, depth: int, settings: bool) -> Iterator[str]:
     """The files of a folder that may hold settings, and those in its folders of such."""
-    stamp(folder)
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return
-    for name in names:
+    for name in listed(folder):
         inner = os.path.join(folder, name)
         held = settings or holds_settings(name)
         if name.endswith(_SUFFIXES) and (settings or depth == _DEPTH):

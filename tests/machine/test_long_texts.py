@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
-
 import pytest
 
 from amplint.analysis import findings_of
 from amplint.state.naming import MOST_TEXT, bounded
+
+resource = pytest.importorskip("resource")  # not on every system
 
 LOOP = """
 import torch
