@@ -45,13 +45,17 @@ PROGRAMS = {
     "died": {"before": "rank == 1 and step == 2 and os._exit(3)"},
 }
 
+TORCH_ITSELF = re.compile("EADDRINUSE|[Aa]ddress already in use|terminate called without an active exception")
+"""What ends a job of torch 2.13 now and then, with a guard or without: the port that the launcher has chosen is taken
+before its ranks bind it; a thread of gloo waits for the lock of an interpreter that has ended meanwhile."""
+
 
 def run(name, folder, *guard):
     """The status of a job, and what rank 0 says in the terminal."""
     (folder / "train.py").write_text(PROGRAM.format(**{**PLAIN, "end": DESTROYED, **PROGRAMS[name]}), encoding="utf-8")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *guard]
     kept = str(folder / ("guarded" if guard else "plain"))
-    for _ in range(3):  # the port that the launcher has chosen may be taken before its ranks bind it
+    for _ in range(3):
         done = subprocess.run(
             [*command, "train.py"],
             cwd=folder,
@@ -60,7 +64,7 @@ def run(name, folder, *guard):
             text=True,
             timeout=200,
         )
-        if not re.search("EADDRINUSE|[Aa]ddress already in use", done.stderr):
+        if not TORCH_ITSELF.search(done.stderr):
             break
     return done.returncode, done.stderr
 
