@@ -13,6 +13,7 @@ WINDOW = 3
 """The length of a window whose length is a symbol: it has a first micro-step, a middle and a boundary."""
 
 MAX_ITERATIONS = 200
+_SHORT = 6  # windows of one, two and three divide it
 LONGEST = MAX_ITERATIONS // 4
 """The longest window that is played micro-step by micro-step: two of them and a tail make an epoch."""
 
@@ -105,6 +106,8 @@ class Model:
         if window in self.literals and length >= 2 * window:
             return 2 * WINDOW + min(length % window, 1)
         most = min(length, MAX_ITERATIONS)
+        if window <= WINDOW and most > 4 * _SHORT:
+            return 2 * _SHORT + most % _SHORT
         divided = length > MAX_ITERATIONS and window > WINDOW and length % window == 0
         return most - most % window if divided else most
 
