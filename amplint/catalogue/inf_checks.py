@@ -20,15 +20,15 @@ def found_unchecked(moment: Moment) -> bool:
 def unchecked(moment: Moment) -> bool:
     """Whether there is no record of an inf check, by what a run has seen or by the events before.
 
-    By events only where a step of this optimizer went through the same scaler: of another one it is not known what
-    else goes through it. Two windows of lengths that are not known may fill each other's gaps. What a framework does is
+    By events only where a step of this optimizer went through the same scaler, or where there are no gradients that
+    could have: of another one it is not known what else goes through it. Two windows of lengths that are not known may fill each other's gaps. What a framework does is
     its own affair.
     """
     event, ledger, records = moment.event, moment.ledger, moment.records
     if CHECKED in event.detail:
         return found_unchecked(moment)
-    stepped = ledger.scaler is not None and ledger.scaler == event.scaler
-    certain = stepped and len(records.lengths) < 2 and BY_HAND not in event.detail and by_hand(moment)
+    own = ledger.scaler == event.scaler or (ledger.scaler is None and ledger.grads is Grads.NONE)
+    certain = own and len(records.lengths) < 2 and BY_HAND not in event.detail and by_hand(moment)
     return certain and records.checks is Checks.NONE
 
 

@@ -134,7 +134,8 @@ class Rule:
     itself when it is needed. `remedied`: such an event that tells of the run that it happens in alone: where a setting
     has it happen, the program under its own defaults is judged all the same. `undecided`: of a moment that does not
     show the mistake, whether it may be made all the same. `compare` judges the runs of a program under all its
-    settings, one beside the others, before anything runs.
+    settings, one beside the others, before anything runs. `of_skipped`: it speaks of batches too that are skipped
+    before any training, by what their data are.
     `remedy`: what puts it right.
     """
 
@@ -162,6 +163,7 @@ class Rule:
     remedied: Callable[[Event], bool] | None = None
     compare: Callable[[Sequence[Course]], Iterable[Contrast]] | None = None
     noisy_unrun: bool = False
+    of_skipped: bool = False
     undecided: Callable[[Moment], bool] | None = None
     remedy: Remedy | None = None
     id: str = ""

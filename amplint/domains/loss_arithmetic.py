@@ -161,6 +161,8 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
     trail = joined(run, left, right)
     if left.trail.forward is Precision.OFF:
         left.trail.forward = right.trail.forward
+    if _shares_one(left, right):
+        return with_changes(left, factors=left.factors & right.factors, scaler=scaler, trail=trail)
     for known, other in ((left, right), (right, left)):
         if other.factors and not known.factors:
             return with_changes(known, scaler=scaler, trail=trail)
@@ -169,6 +171,21 @@ def added(run: Run, left: Loss, right: Loss) -> Loss:
     weight, factors, ignores = _sum_of(left, right), left.factors | right.factors, left.ignores or right.ignores
     constant = next((one.constant for one in (left, right) if one.weight == weight), Fraction(1))
     return Loss(weight, factors, scaler, divisor, over, summed=summed, trail=trail, ignores=ignores, constant=constant)
+
+
+def _shares_one(left: Loss, right: Loss) -> bool:
+    """Whether two losses are weighed by shares of one, `a * x + (1 - a) * y`: whatever the shares are, they are one."""
+    alike = left.weight == right.weight and left.divisor == right.divisor and left.summed is right.summed
+    one, other = left.factors - right.factors, right.factors - left.factors
+    if not alike or len(one) != 1 or len(other) != 1:
+        return False
+    first, second = (*one, *other)
+    return first in _rest(second) or second in _rest(first)
+
+
+def _rest(share: str) -> tuple[str, str]:
+    """How what a share leaves of one is written."""
+    return f"1 - {share}", f"1.0 - {share}"
 
 
 def _sum_of(left: Loss, right: Loss) -> Fraction | None:

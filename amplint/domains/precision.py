@@ -71,7 +71,8 @@ def autocast(run: Run, name: str, args: list[Value], keywords: dict[str, Value])
     device = device or given.get("device_type")
     open_ = isinstance(keywords, Incomplete)
     dtype = given.get("dtype", Symbol("dtype") if open_ else None)
-    return Autocast(_kind(device), dtype, given.get("enabled", Symbol("enabled") if open_ else True), device)
+    enabled = truths.as_setting(given.get("enabled", Symbol("enabled") if open_ else True))
+    return Autocast(_kind(device), dtype, enabled, device)
 
 
 def _kind(device: Value) -> str | None:

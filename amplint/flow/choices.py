@@ -197,11 +197,12 @@ class _Search(Generic[R]):
         forced = {**self.trains, **_otherwise(run.choices, keys)}
         found = self._played(forced, run if len(keys) > 1 else None)  # one of several shows no more than that
         if found.happened == run.happened:
-            if not run.barren:
+            further = [key for key in found.choices if key not in run.choices]
+            if not run.barren and not further:  # what leads to further decisions changes something, if these do
                 self.idle.update(found.choices.keys() & set(keys))
             self.stride = min(2 * self.stride, MAX_STRIDE)
             self._again(run, [key for key in keys if key not in found.choices])  # not asked any more: not tried either
-            self._ask(found, [key for key in found.choices if key not in run.choices])
+            self._ask(found, further)
             if self.now and self.now[-1][1] is self.rest and len(self.rest) > 1:
                 self._halve(*self.now.pop())  # it was not the other half that changed something
             return

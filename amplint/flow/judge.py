@@ -50,6 +50,7 @@ def judge(
         (trace, [one for one in _hidden(found, rules) if trace.steps or rules[one.rule].family not in unused])
         for trace, found in every
     ]
+    runs += _idle(traces, rules, seen) if goes_back else []
     silent = _silent(traces, rules)
     standing = _standing(runs, rules, silent)
     best = {one.key: one for one in _unexplained(list(standing.values()), rules)}
@@ -179,6 +180,19 @@ def _speaks_of_float16(key: str) -> bool:
 def _goes_back(trace: Trace) -> bool:
     """Whether a run back-propagates: one that does not is no training, where others do."""
     return any(event.kind is Kind.BACKWARD for event in trace.events)
+
+
+def _idle(
+    traces: Sequence[Trace], rules: Mapping[str, Rule], seen: dict[int, list[Breach]]
+) -> list[tuple[Trace, list[Breach]]]:
+    """The runs whose data let them train nothing, as every batch may be one that is skipped, and what the rules that
+    speak of such batches too have found in them."""
+    told = {name: rule for name, rule in rules.items() if rule.of_skipped}
+    skipping = [trace for trace in traces if trace.data and not _goes_back(trace) and not _contradicts(trace)]
+    for trace in skipping if told else ():
+        if id(trace) not in seen:
+            seen[id(trace)] = list(_breaches(trace, asking_of(told)))
+    return [(trace, [one for one in seen[id(trace)] if one.rule in told]) for trace in skipping if told]
 
 
 def _breaches(trace: Trace, asking: Mapping[Kind, list[Rule]]) -> Iterable[Breach]:

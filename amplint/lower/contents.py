@@ -60,8 +60,8 @@ class Contents:
         known = self._known.get(id(node))
         if known is None:
             known = self.of(children(node))
-            if isinstance(node, (ir.Leave, ir.Return)):
-                known |= Content(jumps=True)
+            if isinstance(node, ir.Return) or (isinstance(node, ir.Leave) and node.how != "raise"):
+                known |= Content(jumps=True)  # what is refused is no micro-step of any window
             self._known[id(node)] = known
         return known
 

@@ -29,7 +29,7 @@ from amplint.machine.primitives import PLAIN, PRIMITIVES
 from amplint.protocol.events import ELEMENTS, Kind
 from amplint.protocol.precision import MISSES_FLOAT16, Precision
 from amplint.protocol.ranks import Wrapper
-from amplint.state import roles
+from amplint.state import roles, truths
 from amplint.state.contexts import Averaged
 from amplint.state.counting import tags_of
 from amplint.state.run import Run
@@ -173,7 +173,7 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     begins = (bool(run.loops) or not run.assumed) and not (isinstance(first, Symbol) and first.origin in _FROM)
     maker = (*run.stack, run.site(at)) if begins else ()
     kind = public.SCALERS.get(name, ScalerClass())
-    asked = keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True)
+    asked = truths.as_setting(keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True))
     made = Scaler(run.name("scaler"), asked, True, maker, kind.sharded, of_cuda=_of_cuda(kind, args, keywords))
     made.marks = {MISSES_FLOAT16: "yes"} if scaler_switches.misses_float16(asked) else {}
     if not run.in_framework:  # a framework makes its own once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from amplint.flow.spelling import OFF, ON
@@ -50,6 +51,13 @@ def truth(run: Run, value: Value) -> bool:
     if isinstance(value, Instance) and value.doubted:
         return run.decide(value.doubted, Origin.OPAQUE)
     return True
+
+
+def as_setting(value: Value) -> Value:
+    """What switches something on for a whole run, wherever it was read: both answers are those of some run."""
+    if isinstance(value, Condition):
+        return replace(value, parts=tuple(map(as_setting, value.parts)))
+    return replace(value, origin=Origin.RUN) if isinstance(value, Symbol) and value.origin is Origin.OPAQUE else value
 
 
 def _decided(run: Run, value: Condition) -> bool:

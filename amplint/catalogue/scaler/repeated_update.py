@@ -109,6 +109,7 @@ RULE = Rule(
     when=(Condition(Kind.UPDATE, also=unchecked),),
     because=((Kind.UPDATE, "the last update, which used all that the steps had recorded"),),
     needs_every_path=False,
+    of_skipped=True,
     remedy=safe(
         "call `scaler.update()` once, with the step",
         Join(Kind.UPDATE, to=Kind.SCALER_STEP),
