@@ -21,8 +21,8 @@ def unchecked(moment: Moment) -> bool:
     """Whether there is no record of an inf check, by what a run has seen or by the events before.
 
     By events only where a step of this optimizer went through the same scaler, or where there are no gradients that
-    could have: of another one it is not known what else goes through it. Two windows of lengths that are not known may fill each other's gaps. What a framework does is
-    its own affair.
+    could have: of another one it is not known what else goes through it. Two windows of lengths that are not known may
+    fill each other's gaps. What a framework does is its own affair.
     """
     event, ledger, records = moment.event, moment.ledger, moment.records
     if CHECKED in event.detail:

@@ -24,6 +24,14 @@ COMPILED_FROM = "_orig_mod"
 """Where a model that `torch.compile` made keeps the one that it compiles (torch 2.13, `_dynamo/eval_frame.py`,
 `OptimizedModule`): as far as a step goes they are the same."""
 
+ASKS_A_MODEL = frozenset(
+    """cuda cpu to train eval parameters named_parameters modules named_modules children zero_grad state_dict
+    load_state_dict requires_grad_ gradient_checkpointing_enable gradient_checkpointing_disable resize_token_embeddings
+    enable_input_require_grads print type isinstance hasattr id str repr len sum numel save_pretrained compile watch
+    summary""".split()
+)
+"""Methods of a model, and functions that are handed one, that leave the dtype of its parameters alone."""
+
 KEEPS_DTYPE = frozenset("clone contiguous cpu cuda flatten permute reshape squeeze transpose unsqueeze view".split())
 """Their tensor has the dtype of the one that they are called on."""
 
@@ -41,7 +49,7 @@ DIRECTIONS = frozenset({"normalize", "cosine_similarity", "sign", "sgn", "signbi
 CASTS = frozenset({"half", "to", "float", "double", "bfloat16"})
 """They change the precision of a module in place."""
 
-MOVES = frozenset("cpu cuda eval float requires_grad_ to train".split())
+MOVES = frozenset("bfloat16 cpu cuda double eval float half requires_grad_ to train".split())
 """They return the module itself."""
 
 PARSES = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})

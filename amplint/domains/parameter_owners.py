@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from amplint.domains import freezing
-from amplint.domains.precision import dtype_of
 from amplint.flow import program as ir
-from amplint.protocol.precision import Precision
 from amplint.state.values import (
     Function,
     Instance,
@@ -16,7 +14,6 @@ from amplint.state.values import (
     Optimizer,
     Parameters,
     Stream,
-    Symbol,
     Value,
     last_part,
     text_of,
@@ -84,17 +81,6 @@ def sole_owner(run: Run, model: str) -> Optimizer | None:
     others = (one for one in known if one not in found)
     shared = any(not _apart(run, held, model) for one in others for held in one.models)
     return found[0] if len(found) == 1 and not shared else None
-
-
-def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
-    """A model is cast in place: from then on that is the precision of what its optimizer holds, if it holds all of the
-    model and nothing else (torch 2.13, `nn/modules/module.py`, `to`)."""
-    if method == "to" and all(isinstance(one, (Symbol, str, bool, int)) for one in given):
-        return  # to another device, as far as anybody knows
-    half = method == "half" or Precision.FLOAT16 in map(dtype_of, given)
-    for one in run.optimizers.values():
-        if one.whole and one.models == {model} and not one.fused:
-            one.precision = Precision.FLOAT16 if half else Precision.UNKNOWN
 
 
 def zeroed_with(run: Run, optimizer: Optimizer) -> Iterator[Optimizer]:

@@ -368,12 +368,12 @@ class Library:
 class Program:
     """One module: its statements, and for every name the methods that are called on it anywhere.
 
-    `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `stubs`: other programs of
-    libraries; `packages`: all imported. `losses`: what is back-propagated or scaled. `varying`: names that a loop over
-    batches sets anew. `casts`: autocast outside the step. `takers`: what may use gradients. `ranks`: of others.
+    `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `stubs`: other programs
+    of libraries; `packages`: all imported. `losses`: what is back-propagated or scaled. `varying`: names that a loop
+    over batches sets anew. `casts`: autocast outside the step. `takers`: what may use gradients. `ranks`: of others.
     `links`: file and name behind a public name. `quiet` functions do nothing. `freezes`: parameters; `restores`:
-    gradients. `norms_used`: beyond a look. `half`: float16 parameters get optimizers. `ignored`: masked. `parts`:
-    models that share some. `forwards`: by place."""
+    gradients. `norms_used`: beyond a look. `half`: float16 parameters get optimizers; None: unknown. `ignored`:
+    masked. `parts`: models that share some. `forwards`: by place."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -392,7 +392,7 @@ class Program:
     freezes: bool = False
     restores: bool = False
     norms_used: bool = False
-    half: frozenset[tuple[str, Span]] = frozenset()
+    half: frozenset[tuple[str, Span]] | None = frozenset()
     ignored: abc.Callable[[], frozenset[str]] = frozenset
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()

@@ -30,11 +30,14 @@ _DEVICE = frozenset({"device", "dev", "cuda", "gpu", "cpu", "rank", "local_rank"
 _COPIES = within(words.UPCASTING)
 
 
+def keeps_copies(body: tuple[ir.Stmt, ...]) -> bool:
+    """Whether something may keep a copy of the parameters in float32, or step on one."""
+    return any(_keeps_copy(node) for statement in body for node in walk(statement))
+
+
 def half_optimizers(body: tuple[ir.Stmt, ...]) -> frozenset[ir.Span]:
-    """The calls that make such an optimizer; none where something may keep a copy in float32."""
+    """The calls that make such an optimizer, in a module that keeps no copies."""
     every = [node for statement in body for node in walk(statement)]
-    if any(_keeps_copy(node) for node in every):
-        return frozenset()
     outer = Scope.of_module(body)
     own = frozenset(node.name for node in every if isinstance(node, ir.Class) and not any(map(_wider, walk(node))))
     of_module = _Models(outer, own)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.schedules import BY_HAND, HORIZONS
-from amplint.dialects.syntax import THROUGH
+from amplint.dialects.syntax import LOADED_AS, THROUGH
 from amplint.dialects.vocabulary import ending, within
 from amplint.flow import program as ir
 
@@ -160,6 +160,7 @@ _THROUGH = frozenset(
 ) | {BY_HAND, *THROUGH}
 RATE = "lr"
 """What torch's optimizers call their rate, which may be divided by the window in place of the loss."""
+_TOLD = frozenset({RATE, *LOADED_AS})
 _CRITERION = ending(words.CRITERION, words.CRITERION_ITSELF, "cross_entropy", "cross_entropy_with_logits")
 _MAKERS = ("Scaler", "LR", "schedule", "scheduler", "Scheduler", "warmup", "restarts", "Loss", "Plateau")
 
@@ -181,8 +182,8 @@ def matters(node: object, known: frozenset[str], whole: bool = False) -> set[str
             through = whole or name in _THROUGH or name in known or name.endswith(_MAKERS) or _CRITERION(name)
             through = through or isinstance(part.func, ir.Item) or not HORIZONS.isdisjoint(dict(part.keywords))
             handed = (*part.args, *(value for _, value in part.keywords), *part.starred)
-            rates = tuple(value for key, value in part.keywords if key == RATE)
-            stack += [part.func, *(handed if through else rates)]
+            told = tuple(value for key, value in part.keywords if key in _TOLD)
+            stack += [part.func, *(handed if through else told)]
         else:
             stack += children(part)
     return found

@@ -18,6 +18,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.bars import moved
 from amplint.lower.deeds import Deeds
+from amplint.lower.dtypes import Dtypes
 from amplint.lower.keepers import appended, written_out
 from amplint.lower.names import binds, last, matters, reaches, reads, walk
 from amplint.lower.own_schedules import nameless, own_schedules
@@ -81,7 +82,7 @@ class Relevance:
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
         self._holders = _holders(body, usage.losses)
-        self._flags, self._dtypes = _flags(body), _named_dtypes(body)
+        self._flags, self._dtypes = _flags(body), Dtypes(body)
         self._containers, self._bars = _containers(body), moved(body)
         self._asked, self._others = asked_of(body), other_names(body)
         self._lines: list[Line] = []
@@ -150,7 +151,7 @@ class Relevance:
             or id(node) in self._schedules.makes
             or self._gathers(node)
             or self._of_a_base(node)
-            or self._casts(node)
+            or self._dtypes.cast_in(node)
             or id(node) in self._bars | self.deeds.keeping
             or _tells(node)
         )
@@ -160,7 +161,8 @@ class Relevance:
             else matters(node, self._known, self._whole) | self._clipped(node)
         )
         if doing:
-            read |= _handed(node) & (self._flags | self._dtypes | self.usage.holding)
+            read |= _handed(node) & (self._flags | self._dtypes.names | self.usage.holding)
+        read |= self._dtypes.optimized_in(node)
         if self.usage.gradients:
             read |= reads(node) & self.usage.gradients
         whole = self._in_schedule or id(node) in self._schedules.makes
@@ -200,15 +202,6 @@ class Relevance:
         owner = method.owner if isinstance(method, ir.Attr) else None
         own = last(owner) == "self" or (isinstance(owner, ir.Call) and last(owner.func) == "super")
         return own and last(method) not in self._known and not (only_reads(last(method)) or only_runs(last(method)))
-
-    def _casts(self, node: ir.Stmt) -> bool:
-        """Whether something is cast in place, as models are, to a dtype that may go by a name."""
-        call = node.value if isinstance(node, ir.Do) else None
-        if not isinstance(call, ir.Call) or not isinstance(call.func, ir.Attr):
-            return False
-        given = (*call.args, *(value for _, value in call.keywords))
-        dtypes = _DTYPES | self._dtypes
-        return call.func.name in _CASTS or (call.func.name == "to" and any(last(one) in dtypes for one in given))
 
     def _copies(self, value: ir.Expr) -> bool:
         """Whether a value is a loss divided: a copy that perhaps is not the one that is back-propagated."""
@@ -271,22 +264,6 @@ class Relevance:
 def _after_the_first(call: ir.Call) -> list[ir.Expr]:
     """What a clip is given besides the gradients."""
     return [*call.args[1:], *(value for _, value in call.keywords)]
-
-
-_CASTS = frozenset({"half", "float", "double", "bfloat16"})
-_DTYPES = frozenset({"float16", "float32", "float64"}) | _CASTS
-
-
-def _named_dtypes(body: tuple[ir.Stmt, ...]) -> frozenset[str]:
-    """The names that are set to a dtype of torch's somewhere."""
-    made = (node for statement in body for node in walk(statement) if isinstance(node, ir.Assign))
-    chosen = ((node, value) for node in made for value in _choices(node.value))
-    return frozenset(last(node.target) for node, value in chosen if last(value) in _DTYPES) - {""}
-
-
-def _choices(value: ir.Expr) -> list[ir.Expr]:
-    """The values that an expression chooses from."""
-    return [*_choices(value.yes), *_choices(value.no)] if isinstance(value, ir.Choice) else [value]
 
 
 _OF_WINDOW = within(words.WINDOW)

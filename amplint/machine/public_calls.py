@@ -13,6 +13,7 @@ from amplint.dialects.unseen import gives_an_object
 from amplint.domains import (
     clip_limits,
     norms,
+    parameter_dtypes,
     penalties,
     precision,
     provenance,
@@ -74,7 +75,9 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return step_methods.of_gradient(run, gradient, method, args[1:], at)
     if name in public.PRIMITIVES and (made := _special(run, name, args, keywords, at)) is not PLAIN:
         return made
-    return _unknown(run, name, args, keywords, at, member)
+    made = _unknown(run, name, args, keywords, at, member)
+    parameter_dtypes.loaded(run, name, keywords, made)
+    return made
 
 
 def _handed_through(name: str, keywords: Keywords) -> Value:
@@ -191,8 +194,12 @@ def _of_cuda(kind: ScalerClass, args: list[Value], keywords: Keywords) -> bool:
 def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: ir.Span) -> Optimizer:
     handed = args[0] if args else keywords.get("params")
     consume(handed)
-    half = Precision.FLOAT16 if (run.path, at) in run.program.half else Precision.UNKNOWN
-    made = Optimizer(run.name("optimizer"), short, models_of(handed), precision=half, whole=whole(handed), made=at)
+    models, every = models_of(handed), whole(handed)
+    half = (run.path, at) in (run.program.half or ()) or (
+        "fused" not in keywords and parameter_dtypes.are_half(run, handed)
+    )
+    precision_of = Precision.FLOAT16 if half else Precision.UNKNOWN
+    made = Optimizer(run.name("optimizer"), short, models, precision=precision_of, whole=every, made=at)
     made.fused = "fused" in keywords
     run.optimizers[made.key] = made
     mode = next((keywords[name] for name in MODES if name in keywords), short in DECOUPLED)

@@ -9,6 +9,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.public import COLLECTING
 from amplint.dialects.vocabulary import within
 from amplint.domains import loss_arithmetic, partial_zeroing, ranks, retained_losses, single_ranks, tails, tensors
+from amplint.domains.parameter_dtypes import rebound
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -78,7 +79,7 @@ def _leaves(body: tuple[ir.Stmt, ...]) -> bool:
 def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
     """`target = value`."""
     if is_made(value):
-        _forget(run, target)
+        _forget(run, target, value)
     if isinstance(target, (ir.Name, ir.Attr)):
         value = _as_loss(run, value, target.name)
     retained_losses.begun(run, value)
@@ -97,12 +98,13 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         _assign_item(run, scope, target, value)
 
 
-def _forget(run: Run, target: ir.Expr) -> None:
+def _forget(run: Run, target: ir.Expr, value: Value = None) -> None:
     """What a call returned is another object than the one that had the name before."""
     if isinstance(target, (ir.Name, ir.Attr)):
         name = f"self.{target.name}" if isinstance(target, ir.Attr) else target.name
         run.objects.pop(("optimizer", name), None)
         places.forget(run, target.name)
+        rebound(run, value, name)
     for item in target.items if isinstance(target, ir.Display) else ():
         _forget(run, item)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from amplint.dialects import vocabulary as words
 from amplint.dialects.dialect import Role
-from amplint.dialects.methods import HANDS_OUT, HOOKS_OF_STEPS, KEEPS_NUMBERS, MOVES, SAME_LOSS, SAYS
+from amplint.dialects.methods import CASTS, HANDS_OUT, HOOKS_OF_STEPS, KEEPS_NUMBERS, MOVES, SAME_LOSS, SAYS
 from amplint.dialects.public import QUIET, event_of, methods_of
 from amplint.dialects.unseen import only_reads
 from amplint.dialects.vocabulary import within
@@ -15,6 +15,7 @@ from amplint.domains import (
     loss_arithmetic,
     loss_scales,
     norms,
+    parameter_dtypes,
     parameter_owners,
     partial_zeroing,
     penalties,
@@ -76,6 +77,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     """A call of a method by its name."""
     if name in hooks.ALL:
         hooks.registered(run, name, args)
+    if isinstance(owner, Instance) and name in CASTS:
+        parameter_dtypes.cast(run, text_of(owner), name, [*args, *keywords.values()])
     if isinstance(owner, Optimizer) and libraries.may_be_kept(run, owner):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)

@@ -20,6 +20,7 @@ from amplint.domains import (
     loss_arithmetic,
     loss_scales,
     norms,
+    parameter_dtypes,
     parameter_owners,
     precision,
     provenance,
@@ -98,7 +99,7 @@ def call(
     if owner and not run.in_batches:
         told_windows.tell(run, Symbol(owner), [*args, *keywords.values()])
     if owner and method in CASTS:
-        parameter_owners.cast(run, owner, method, [*args, *keywords.values()])
+        parameter_dtypes.cast(run, owner, method, [*args, *keywords.values()])
     if owner and (method in _METHODS or _moves_a_schedule(owner, method)):
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:

@@ -77,32 +77,31 @@ class Run:
     what passes in one turn of it; `lengths`: per text of what loops went through, its length; `compared`: per symbol,
     the numbers that it was compared with, each with the backward passes and updates so far. `unsettled`: per text of a
     horizon, the detail of the event that made its scheduler; `prepared`: those details of schedulers that a framework
-    steps; `early`: of those made before anything was handed to one; `composed`: those of schedules of the program's
-    own, with those of the numbers that enter them; `horizons`: what else is known of such numbers. `annotations`: what
-    role those of parameters name. `doubts`: the updates so far, at each condition that may ask about the last one.
-    `finite`: the tests for numbers that are not finite whose branch runs; `large`: those for a norm beyond a limit.
-    `late`: it begins in a later epoch than the first. `open_scales`: of a library, whose end takes them out.
-    `batch_sizes`: of the loaders. `waiting`: the block of a `with` that its generator is to run. `taken`: the optimizer
-    that unseen code has made a framework's. `passed_over`: a batch of the epoch was. `whole`: what runs is a
-    framework's whole step. `called`: it began in a function that others call, in unseen contexts; `began`: the function
-    that it began in. `per_call`: the parameters of a function that is called for each batch, perhaps with another value
-    every time. `given`: those of all that it, and the constructor of its object, are given. `holders`: what objects
-    that are not seen are known by into which a scaler was put. `caught`: the blocks that run in which what torch raises
-    is caught. `stands_in`: what runs is a method of the user's in the place of a framework's. `endless`: a loop over
-    batches never comes to an end; `left`: one was left early; `streamed`: loaders whose data have no length. `loaded`:
-    what loaders were made of, with what that says of its length. `branches`: those of conditions that the program is
-    in. `places`: by what an object that is not seen is known by, what was put into it under which name; `touched`: by
-    that, those on which unseen methods were called amid the batches; `remade`: by that, the optimizers and scalers that
-    unseen code had before the batches. `frozen`: see `domains.freezing`. `takes`: how deep the calls were where a `try`
-    began that catches an iterator's end; `handed_out`: by identity, what `iter` made of something whose length is
-    known, and how many of its elements `next` has taken. `told`: what objects are known by that were handed the length
-    of a window. `owes`: a framework waits for a step that the program asks for; False once it may be asked unseen.
-    `hooks`: whether those of a `forward` or a `backward` take part in the step. `within`: contexts that are open, are
-    not seen, and may take part in it. `idle`: the places of calls that did nothing. `asked`: decisions of what was not
-    known, since the last loss went back. `shut`: gates that have not opened, as they stood at first, and how often.
-    `telling`: decisions after which something happened, or that keep from leaving; `consulted`: all, as they were asked
-    for. `grown`: by name, what a growing number was called at first. `beside`: what a run is told from. `closures`: by
-    identity, functions that others made last. `executed`: all but `shortened`, handed a 1 by the name `windowless`.
+    steps; `early`: of those made before; `composed`: those of schedules of the program's own, with those of the numbers
+    that enter them; `horizons`: what else is known of such numbers. `annotations`: what role those of parameters name.
+    `doubts`: the updates so far, at each condition that may ask about the last one. `finite`: tests for numbers not
+    finite whose branch runs; `large`: those for a norm beyond a limit. `late`: it begins in a later epoch than the
+    first. `open_scales`: of a library, whose end takes them out. `batch_sizes`: of the loaders. `waiting`: the block of
+    a `with` that its generator is to run. `taken`: the optimizer that unseen code has made a framework's.
+    `passed_over`: a batch of the epoch was. `whole`: what runs is a framework's whole step. `called`: it began in a
+    function that others call, in unseen contexts; `began`: that function. `per_call`: the parameters of a function that
+    is called for each batch, perhaps with another value every time. `given`: those of all that it, and the constructor
+    of its object, are given. `holders`: what objects that are not seen are known by into which a scaler was put.
+    `caught`: the blocks that run in which what torch raises is caught. `stands_in`: what runs is a method of the user's
+    in the place of a framework's. `endless`: a loop over batches never comes to an end; `left`: one was left early;
+    `streamed`: loaders of no length. `loaded`: what loaders were made of, with what that says of its length.
+    `branches`: those that the program is in. `places`: by what an object that is not seen is known by, what was put
+    into it under which name; `touched`: by that, those called amid the batches; `remade`: by that, the optimizers and
+    scalers that unseen code had before the batches. `frozen`: see `domains.freezing`; `halves`:
+    `domains.parameter_dtypes`. `takes`: how deep the calls were where a `try` began that catches an iterator's end;
+    `handed_out`: by identity, what `iter` made of something whose length is known, and how many of its elements `next`
+    has taken. `told`: what objects are known by that were told a window. `owes`: a framework waits for a step that the
+    program asks for; False once it may be asked unseen. `hooks`: those of a `forward` or a `backward` that take part.
+    `within`: open contexts that are not seen and may take part. `idle`: the places of calls that did nothing. `asked`:
+    decisions of what was not known, since the last loss went back. `shut`: gates that have not opened, as they stood at
+    first, and how often. `telling`: decisions after which something happened, or that keep from leaving; `consulted`:
+    all, as they were asked for. `grown`: by name, a growing number's first name. `beside`: what a run is told from.
+    `closures`: by identity, functions that others made. `executed` but `shortened`: handed 1 by `windowless`.
     """
 
     program: ir.Program
@@ -189,6 +188,7 @@ class Run:
     loaded: dict[str, frozenset[str]] = field(default_factory=dict)
     places: dict[str, dict[str, Value]] = field(default_factory=dict)
     frozen: dict[str, bool | None] = field(default_factory=dict)
+    halves: set[str] = field(default_factory=set)
     touched: set[str] = field(default_factory=set)
     remade: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)

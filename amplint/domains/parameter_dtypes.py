@@ -1,0 +1,83 @@
+"""Which models are float16 as a whole: cast or loaded so, as far as a run shows.
+
+`run.halves` holds what they are known by. A model is out of it as soon as it is cast to anything else, or is handed to
+code that is not seen, which may do so (torch 2.13, `nn/modules/module.py`, `to`; transformers 5.23 and diffusers 0.35,
+`from_pretrained`, cast all parameters to the `dtype` that they are given).
+"""
+
+from __future__ import annotations
+
+from amplint.dialects import vocabulary as words
+from amplint.dialects.methods import ASKS_A_MODEL
+from amplint.dialects.syntax import ADAPTERS, LOADED_AS, LOADERS
+from amplint.dialects.vocabulary import within
+from amplint.domains.precision import dtype_of, is_dtype
+from amplint.protocol.precision import Precision
+from amplint.state import truths
+from amplint.state.run import Run
+from amplint.state.values import Parameters, Stream, Symbol, Value, text_of
+
+_NAMED_HALF = frozenset({"float16", "half"})
+_COPIES = within(words.UPCASTING)
+
+
+def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
+    """A model is cast in place: from then on that is the precision of what its optimizer holds, if it holds all of the
+    model and nothing else."""
+    resolved = [truths.resolve(run, one) for one in given]
+    if method == "to" and not any(map(is_dtype, resolved)):
+        return  # to another device, as far as anybody knows
+    half = method == "half" or Precision.FLOAT16 in map(dtype_of, resolved)
+    _set(run, model, half)
+    for one in run.optimizers.values() if run.program.half is not None else ():
+        if one.whole and one.models == {model} and not one.fused:
+            one.precision = Precision.FLOAT16 if half else Precision.UNKNOWN
+
+
+def loaded(run: Run, name: str, keywords: dict[str, Value], made: Value) -> None:
+    """A public function has made something: perhaps a model, loaded in the dtype that it was asked for."""
+    if not name.startswith(LOADERS) or not name.endswith(".from_pretrained") or not isinstance(made, Symbol):
+        return
+    asked = [truths.resolve(run, keywords[key]) for key in LOADED_AS if key in keywords]
+    plain = not any(ADAPTERS.search(key) for key in keywords)
+    half = plain and any(one in _NAMED_HALF or dtype_of(one) is Precision.FLOAT16 for one in asked)
+    _set(run, made.text, half)
+
+
+def rebound(run: Run, value: Value, name: str) -> None:
+    """A name is bound to what a call returned: to a model of those, or a part of it, or to something else."""
+    text = text_of(value)
+    half = isinstance(value, Symbol) and any(text == one or text.startswith(f"{one}.") for one in run.halves)
+    _set(run, name, half)
+
+
+def handed_over(run: Run, owner: str, method: str, handed: list[Value]) -> None:
+    """Code that is not seen is handed models, or runs as a method of one: it may cast them, or keep a copy."""
+    if not run.halves or method in ASKS_A_MODEL:
+        return
+    models = {owner, *(text_of(value) for value in handed if isinstance(value, Symbol))}
+    for one in run.halves & models:
+        _set(run, one, half=False)
+    for optimizer in run.optimizers.values():
+        if models & optimizer.models or _COPIES(method):
+            optimizer.precision = Precision.UNKNOWN
+
+
+def are_half(run: Run, handed: Value) -> bool:
+    """Whether an optimizer is made with nothing but parameters of models that are float16, all or some of them."""
+    if not run.halves or run.program.half is None:
+        return False
+    if isinstance(handed, (list, tuple)):
+        return bool(handed) and all(are_half(run, one) for one in handed)
+    if isinstance(handed, dict):
+        return are_half(run, handed.get("params"))
+    if isinstance(handed, Stream):
+        return are_half(run, handed.item(0))
+    return isinstance(handed, Parameters) and handed.model in run.halves
+
+
+def _set(run: Run, model: str, half: bool) -> None:
+    if half:
+        run.halves.add(model)
+    elif run.halves:
+        run.halves -= {one for one in run.halves if one == model or one.startswith(f"{model}.")}

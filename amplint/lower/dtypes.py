@@ -1,0 +1,56 @@
+"""What a module says of the dtype of its models: which names stand for one, which statements cast or optimize them."""
+
+from __future__ import annotations
+
+from amplint.dialects.methods import CASTS
+from amplint.dialects.syntax import LOADED_AS
+from amplint.flow import program as ir
+from amplint.lower.names import last, reads, walk
+
+_PLAIN = CASTS - {"to"}
+_NAMES = frozenset({"float16", "float32", "float64"}) | _PLAIN
+_HALF = frozenset({"float16", "half"})
+
+
+class Dtypes:
+    """The dtypes of one module. `names`: those that are set to one somewhere."""
+
+    def __init__(self, body: tuple[ir.Stmt, ...]) -> None:
+        every = [node for statement in body for node in walk(statement)]
+        chosen = ((node, value) for node in every if isinstance(node, ir.Assign) for value in _choices(node.value))
+        self.names = frozenset(last(node.target) for node, value in chosen if last(value) in _NAMES) - {""}
+        self._half = any(_speaks_of_half(node) for node in every)
+
+    def cast_in(self, node: ir.Stmt) -> bool:
+        """Whether something is cast in place, as models are, to a dtype that may go by a name."""
+        call = node.value if isinstance(node, ir.Do) else None
+        if not isinstance(call, ir.Call) or not isinstance(call.func, ir.Attr):
+            return False
+        if call.func.name in _PLAIN:
+            return True
+        given = (*call.args, *(value for _, value in call.keywords))
+        named = "dtype" in dict(call.keywords) or any(last(one) in _NAMES | self.names for one in given)
+        return call.func.name == "to" and named
+
+    def optimized_in(self, node: ir.Stmt) -> set[str]:
+        """The names that an optimizer is made with, where some model of the module may be float16."""
+        call = node.value if self._half and isinstance(node, ir.Assign) else None
+        if not isinstance(call, ir.Call) or not ("Adam" in last(call.func) or last(call.func) in _OPTIMIZERS):
+            return set()
+        return reads(call.args[0] if call.args else dict(call.keywords).get("params"))
+
+
+_OPTIMIZERS = frozenset("SGD RMSprop Adagrad Adadelta Adafactor ASGD LBFGS Muon Rprop".split())
+
+
+def _speaks_of_half(node: object) -> bool:
+    """Whether a model may be made float16 here: by name, or by a dtype that is set elsewhere."""
+    if isinstance(node, ir.Call):
+        method = last(node.func)
+        return method in ("to", "from_pretrained") and not dict(node.keywords).keys().isdisjoint(LOADED_AS)
+    return isinstance(node, (ir.Name, ir.Attr)) and node.name in _HALF
+
+
+def _choices(value: ir.Expr) -> list[ir.Expr]:
+    """The values that an expression chooses from."""
+    return [*_choices(value.yes), *_choices(value.no)] if isinstance(value, ir.Choice) else [value]
