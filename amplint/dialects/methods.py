@@ -32,7 +32,10 @@ ASKS_A_MODEL = frozenset(
 )
 """Methods of a model, and functions that are handed one, that leave the dtype of its parameters alone."""
 
-KEEPS_DTYPE = frozenset("clone contiguous cpu cuda flatten permute reshape squeeze transpose unsqueeze view".split())
+KEEPS_DTYPE = frozenset(
+    """T clone contiguous cpu cuda detach expand flatten mT mean norm permute repeat reshape squeeze sum t transpose
+    unsqueeze view""".split()
+)
 """Their tensor has the dtype of the one that they are called on."""
 
 OF_ANY = frozenset({"mean", "sum", "item", "detach", "float", "to", "cuda", "cpu", "clone", "squeeze", "half"})

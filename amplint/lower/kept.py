@@ -16,8 +16,8 @@ Body = tuple[ir.Stmt, ...]
 def kept(body: Body, wanted: set[ir.Span]) -> dict[ir.Span, tuple[frozenset[str], bool]]:
     """Per call (of those wanted) whose result has one bare name: the attributes that are read of that name,
     and whether an optimizer steps where the name lives, or that of an object which the call is given, with gradients:
-    a rate that is only drawn has none. An object that goes anywhere else is left out: it is returned, passed on, put
-    into something, or bound to another name.
+    a rate that is only drawn has none. An object that goes anywhere else is left out: it is returned, passed on or put
+    into something.
     """
     if not wanted:
         return {}
@@ -97,8 +97,8 @@ def _bound(scope: Body, wanted: set[ir.Span]) -> dict[str, list[ir.Span]]:
     }
 
 
-def _reads(scope: Body, name: str) -> frozenset[str] | None:
-    """The attributes that are read of a name; None when it gets away."""
+def _reads(scope: Body, name: str, above: frozenset[str] = frozenset()) -> frozenset[str] | None:
+    """The attributes that are read of a name, or of another one that it is bound to; None when it gets away."""
     word = re.compile(rf"(?<![\w.]){re.escape(name)}(?:\.(\w+))?(?!\w)")
     found: set[str] = set()
     stack: list[object] = list(scope)
@@ -115,6 +115,12 @@ def _reads(scope: Body, name: str) -> frozenset[str] | None:
             found.add(node.name)
         elif isinstance(node, ir.Assign) and _is(node.target, name):
             stack.append(node.value)
+        elif isinstance(node, ir.Assign) and _is(node.value, name) and isinstance(node.target, ir.Name):
+            other = node.target.name
+            further = frozenset[str]() if other in above else _reads(scope, other, above | {name})
+            if further is None:
+                return None
+            found |= further
         elif isinstance(node, (ir.Compare, ir.If)):
             parts = [child for child in children(node) if not _is(child, name)]  # whether there is one
             stack += parts

@@ -149,6 +149,7 @@ def _symbolic(run: Run, node: ir.Binary, left: Value, right: Value) -> Symbol:
         tags=_tags(run, op, left, right),
         forward=any(s.forward for s in symbols),
         ran=precision.of_operands(symbols),
+        half=all(one.half for one in symbols),
         reach=penalties.divided(op, provenance.of(symbols), left, right),
     )
     shown_counts.computed(run, op, made, left, right)

@@ -149,7 +149,9 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     through = penalties.without_length(short, provenance.of(values))
     if name == DEVICE and values and isinstance(values[0], str):
         return Symbol(f"{name}({inner})", origin, tags=frozenset({DEVICE}), given=values[0])
-    made = Symbol(f"{name}({inner})", origin, ran=own, reach=through, present=module)
+    given = [value for value in values if isinstance(value, Symbol)]
+    half = bool(given) and all(value.half for value in given) and "dtype" not in keywords
+    made = Symbol(f"{name}({inner})", origin, ran=own, half=half, reach=through, present=module)
     return tensors.computed(made, short, values)
 
 

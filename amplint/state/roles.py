@@ -167,11 +167,14 @@ def used_as(run: Run, symbol: Symbol) -> frozenset[str]:
     return run.program.usage.get(singular) or run.program.usage.get(name, _UNUSED)
 
 
+_OF_SCALERS = frozenset({"scale", "step"})
+
+
 @lru_cache(maxsize=4096)
 def _role(name: str, used: frozenset[str]) -> str | None:
     if ("unscale_" in used or ("scale" in used and used & {"step", "update"})) and "zero_grad" not in used:
         return None if _NUMBERS_SCALER(name) else "scaler"
-    if _SCALER(name) and "step" in used and not _NUMBERS_SCALER(name):
+    if _SCALER(name) and used & _OF_SCALERS and not _NUMBERS_SCALER(name):
         return "scaler"
     if "step" in used and is_scheduler_name(name):
         return "scheduler"
