@@ -29,7 +29,7 @@ def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
         return  # to another device, as far as anybody knows
     half = method == "half" or Precision.FLOAT16 in map(dtype_of, resolved)
     _set(run, model, half)
-    for one in run.optimizers.values() if run.program.half is not None else ():
+    for one in run.optimizers.values():
         if one.whole and one.models == {model} and not one.fused:
             one.precision = Precision.FLOAT16 if half else Precision.UNKNOWN
 
@@ -49,6 +49,12 @@ def rebound(run: Run, value: Value, name: str) -> None:
     text = text_of(value)
     half = isinstance(value, Symbol) and any(text == one or text.startswith(f"{one}.") for one in run.halves)
     _set(run, name, half)
+
+
+def replaced(run: Run, model: Value) -> None:
+    """A part of a model is exchanged for another one."""
+    if run.halves:
+        run.halves.discard(text_of(model))
 
 
 def handed_over(run: Run, owner: str, method: str, handed: list[Value]) -> None:

@@ -71,7 +71,7 @@ def autocast(run: Run, name: str, args: list[Value], keywords: dict[str, Value])
     device = device or given.get("device_type")
     open_ = isinstance(keywords, Incomplete)
     dtype = given.get("dtype", Symbol("dtype") if open_ else None)
-    enabled = truths.as_setting(given.get("enabled", Symbol("enabled") if open_ else True))
+    enabled = truths.as_setting(run, given.get("enabled", Symbol("enabled") if open_ else True))
     return Autocast(_kind(device), dtype, enabled, device)
 
 

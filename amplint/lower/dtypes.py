@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from amplint.dialects.methods import CASTS
+from collections.abc import Iterable, Iterator
+
+from amplint.dialects import vocabulary as words
+from amplint.dialects.methods import ASKS_A_MODEL, CASTS
 from amplint.dialects.syntax import LOADED_AS
+from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
-from amplint.lower.names import last, reads, walk
+from amplint.lower.names import functions, last, reads, suites, walk
 
 _PLAIN = CASTS - {"to"}
 _NAMES = frozenset({"float16", "float32", "float64"}) | _PLAIN
 _HALF = frozenset({"float16", "half"})
+_COPIES = within(words.UPCASTING)
 
 
 class Dtypes:
@@ -20,6 +25,7 @@ class Dtypes:
         chosen = ((node, value) for node in every if isinstance(node, ir.Assign) for value in _choices(node.value))
         self.names = frozenset(last(node.target) for node, value in chosen if last(value) in _NAMES) - {""}
         self._half = any(_speaks_of_half(node) for node in every)
+        self._before = frozenset(_before_optimizers(body)) if self._half else frozenset[int]()
 
     def cast_in(self, node: ir.Stmt) -> bool:
         """Whether something is cast in place, as models are, to a dtype that may go by a name."""
@@ -32,15 +38,49 @@ class Dtypes:
         named = "dtype" in dict(call.keywords) or any(last(one) in _NAMES | self.names for one in given)
         return call.func.name == "to" and named
 
+    def may_change(self, node: ir.Stmt) -> bool:
+        """Whether a model that may be float16 is changed here, or put into other hands, before its optimizer is made;
+        a copy in float32 may be made at any time."""
+        if not self._half:
+            return False
+        if isinstance(node, ir.Assign) and isinstance(node.target, ir.Attr):
+            return id(node) in self._before
+        call = getattr(node, "value", None)
+        if not isinstance(call, ir.Call) or last(call.func) in ASKS_A_MODEL:
+            return False
+        return (id(node) in self._before and isinstance(node, (ir.Do, ir.Assign))) or _COPIES(last(call.func))
+
     def optimized_in(self, node: ir.Stmt) -> set[str]:
         """The names that an optimizer is made with, where some model of the module may be float16."""
         call = node.value if self._half and isinstance(node, ir.Assign) else None
-        if not isinstance(call, ir.Call) or not ("Adam" in last(call.func) or last(call.func) in _OPTIMIZERS):
+        if not isinstance(call, ir.Call) or not _makes_an_optimizer(call):
             return set()
         return reads(call.args[0] if call.args else dict(call.keywords).get("params"))
 
 
 _OPTIMIZERS = frozenset("SGD RMSprop Adagrad Adadelta Adafactor ASGD LBFGS Muon Rprop".split())
+
+
+def _makes_an_optimizer(call: ir.Call) -> bool:
+    return "Adam" in last(call.func) or last(call.func) in _OPTIMIZERS
+
+
+def _before_optimizers(body: tuple[ir.Stmt, ...]) -> Iterator[int]:
+    """The statements, by identity, after which an optimizer is made in the same function, or outside of all."""
+    inner = [function.body for _, function in functions(body)]
+    for own in (body, *inner):
+        every = [node for node in _own(own) if isinstance(node, (ir.Do, ir.Assign))]
+        calls = ((at, node.value) for at, node in enumerate(every) if isinstance(node.value, ir.Call))
+        made = [at for at, call in calls if _makes_an_optimizer(call)]
+        yield from map(id, every[: made[-1]] if made else ())
+
+
+def _own(nodes: Iterable[ir.Stmt]) -> Iterator[ir.Stmt]:
+    """The statements of a body, in order, without those of functions and classes in it."""
+    for node in nodes:
+        yield node
+        if isinstance(node, (ir.If, ir.For, ir.While, ir.With, ir.Try)):
+            yield from _own(suites(node))
 
 
 def _speaks_of_half(node: object) -> bool:

@@ -257,3 +257,10 @@ def functions(body: Iterable[ir.Stmt], method: bool = False) -> Iterator[tuple[s
 def calls(node: object) -> set[str]:
     """The last names of everything that is called inside a node; a class called counts by its name."""
     return {last(part.func) for part in walk(node) if isinstance(part, ir.Call)} - {""}
+
+
+def suites(node: ir.If | ir.For | ir.While | ir.With | ir.Try) -> tuple[ir.Stmt, ...]:
+    """All statements directly inside a compound statement."""
+    if isinstance(node, ir.Try):
+        return (*node.body, *(child for handler in node.handlers for child in handler), *node.orelse, *node.final)
+    return (*node.body, *(() if isinstance(node, ir.With) else node.orelse))

@@ -20,7 +20,7 @@ from amplint.lower.bars import moved
 from amplint.lower.deeds import Deeds
 from amplint.lower.dtypes import Dtypes
 from amplint.lower.keepers import appended, written_out
-from amplint.lower.names import binds, last, matters, reaches, reads, walk
+from amplint.lower.names import binds, last, matters, reaches, reads, suites, walk
 from amplint.lower.own_schedules import nameless, own_schedules
 from amplint.lower.stores import asked as asked_of
 from amplint.lower.stores import other_names, set_by_name, sets_outside, stored_in, touched
@@ -152,6 +152,7 @@ class Relevance:
             or self._gathers(node)
             or self._of_a_base(node)
             or self._dtypes.cast_in(node)
+            or self._dtypes.may_change(node)
             or id(node) in self._bars | self.deeds.keeping
             or _tells(node)
         )
@@ -360,10 +361,3 @@ def _mutated(value: ir.Expr) -> set[str]:
     if isinstance(value, ir.Call) and last(value.func) in COLLECTING and value.args:
         return {last(value.args[0])} - {""}
     return set()
-
-
-def suites(node: ir.If | ir.For | ir.While | ir.With | ir.Try) -> tuple[ir.Stmt, ...]:
-    """All statements directly inside a compound statement."""
-    if isinstance(node, ir.Try):
-        return (*node.body, *(child for handler in node.handlers for child in handler), *node.orelse, *node.final)
-    return (*node.body, *(() if isinstance(node, ir.With) else node.orelse))

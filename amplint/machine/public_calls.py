@@ -178,7 +178,8 @@ def _scaler(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.S
     begins = (bool(run.loops) or not run.assumed) and not (isinstance(first, Symbol) and first.origin in _FROM)
     maker = (*run.stack, run.site(at)) if begins else ()
     kind = public.SCALERS.get(name, ScalerClass())
-    asked = truths.as_setting(keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True))
+    asked = keywords.get("enabled", Symbol("enabled") if isinstance(keywords, Incomplete) else True)
+    asked = truths.as_setting(run, asked)
     made = Scaler(run.name("scaler"), asked, True, maker, kind.sharded, of_cuda=_of_cuda(kind, args, keywords))
     made.marks = {MISSES_FLOAT16: "yes"} if scaler_switches.misses_float16(asked) else {}
     if not run.in_framework:  # a framework makes its own once

@@ -9,7 +9,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.public import COLLECTING
 from amplint.dialects.vocabulary import within
 from amplint.domains import loss_arithmetic, partial_zeroing, ranks, retained_losses, single_ranks, tails, tensors
-from amplint.domains.parameter_dtypes import rebound
+from amplint.domains.parameter_dtypes import rebound, replaced
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -92,6 +92,7 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         else:
             name = f"self.{target.name}" if isinstance(owner, Instance) else spelled(target)
             attributes.write(run, owner, target.name, named(run, value, name))
+            replaced(run, owner)
     elif isinstance(target, ir.Display):
         unpacking.unpack(run, scope, target, value)
     elif isinstance(target, ir.Item):

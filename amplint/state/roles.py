@@ -147,7 +147,10 @@ def role_of(run: Run, symbol: Symbol) -> str | None:
         return None  # a part of what was not followed is what it is called, or an element
     if symbol.text.endswith(")") and is_scheduler_name(maker(symbol.text)):
         return "scheduler"  # whatever it was handed
-    return _role(symbol.name, used_as(run, symbol))
+    used = used_as(run, symbol)
+    role = _role(symbol.name, used)
+    scales = role is None and "scale" in used and not (run.in_library or run.program.libraries)
+    return "scaler" if scales and _SCALER(symbol.name) and not _NUMBERS_SCALER(symbol.name) else role
 
 
 def maker(text: str) -> str:
@@ -167,14 +170,11 @@ def used_as(run: Run, symbol: Symbol) -> frozenset[str]:
     return run.program.usage.get(singular) or run.program.usage.get(name, _UNUSED)
 
 
-_OF_SCALERS = frozenset({"scale", "step"})
-
-
 @lru_cache(maxsize=4096)
 def _role(name: str, used: frozenset[str]) -> str | None:
     if ("unscale_" in used or ("scale" in used and used & {"step", "update"})) and "zero_grad" not in used:
         return None if _NUMBERS_SCALER(name) else "scaler"
-    if _SCALER(name) and used & _OF_SCALERS and not _NUMBERS_SCALER(name):
+    if _SCALER(name) and "step" in used and not _NUMBERS_SCALER(name):
         return "scaler"
     if "step" in used and is_scheduler_name(name):
         return "scheduler"

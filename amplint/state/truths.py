@@ -53,10 +53,13 @@ def truth(run: Run, value: Value) -> bool:
     return True
 
 
-def as_setting(value: Value) -> Value:
-    """What switches something on for a whole run, wherever it was read: both answers are those of some run."""
+def as_setting(run: Run, value: Value) -> Value:
+    """What the program switches something on by for a whole run, wherever it was read: both answers are those of some
+    run. What a library asks is its own affair."""
+    if run.in_library:
+        return value
     if isinstance(value, Condition):
-        return replace(value, parts=tuple(map(as_setting, value.parts)))
+        return replace(value, parts=tuple(as_setting(run, part) for part in value.parts))
     return replace(value, origin=Origin.RUN) if isinstance(value, Symbol) and value.origin is Origin.OPAQUE else value
 
 

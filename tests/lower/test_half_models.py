@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplint.lower.half_models import half_optimizers
+from amplint.lower.half_models import half_optimizers, keeps_copies
 from tests.lower.lowered import body_of
 
 HEAD = "import torch\nfrom torch.optim import SGD\n"
@@ -47,13 +47,23 @@ def test_a_model_that_is_cast_stays_so(text):
         "model = Net()\nif args.half:\n    model.half()",
         "model = Net().half()\nif args.full:\n    model = Net()",
         "model = Net().half()\nwhile (model := build()) is None:\n    pass",
-        "model = Net().half()\nfor parameter in parameters:\n    parameter.data = parameter.data.float()",
-        "model = Net().half()\nconvert_to_fp32()",
         "model = Net().half()\ndef later():\n    model.float()",
     ],
 )
 def test_what_may_change_it_makes_it_unknown(text):
     assert half_optimizers(body_of(HEAD + text + MADE)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "keeps"),
+    [
+        ("for parameter in parameters:\n    parameter.data = parameter.data.float()", True),
+        ("convert_to_fp32()", True),
+        ("model = Net().half()", False),
+    ],
+)
+def test_where_a_copy_may_be_kept_nothing_is_known(text, keeps):
+    assert keeps_copies(body_of(HEAD + text + MADE)) is keeps
 
 
 @pytest.mark.parametrize(
