@@ -8,6 +8,7 @@ from fractions import Fraction
 from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings, units
 from amplint.protocol.cadence import EPOCHS, MICRO_BATCHES, NO_CHANCE, UNITS, UPDATES
+from amplint.protocol.events import Kind
 from amplint.protocol.values import with_changes
 from amplint.state.counting import names_epochs, tags_of
 from amplint.state.known_numbers import number
@@ -149,12 +150,13 @@ _BATCHES = frozenset({"batches", "parts", "divided", "multiplied", "shrunk"})
 """What a number of a loader's batches may be besides."""
 
 
-def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
-    """Notes what has passed in one turn of a loop: over a range by its bound, over a loader by its batches."""
+def turn(run: Run, stream: Stream, before: tuple[int, ...], first: int) -> None:
+    """Notes what has passed in one turn of a loop: over a range by its bound, over a loader by its batches. `before`,
+    `first`: what had passed and the events, as it began."""
     ones = [unit for unit, now, then in zip(UNITS, run.passed, before, strict=True) if now - then == 1]
     if run.passed[0] == before[0]:
         return  # nothing was back-propagated: a batch that was passed over
-    unit = ones[0] if ones else "several"
+    unit = ones[0] if ones and not (ones[0] == EPOCHS and _trains_beside(run, first)) else "several"
     bound = stream.bound if stream.bound is not None else stream.length
     run.horizons.shared_later |= units.EPOCHS_BEFORE in tags_of(bound)
     for tag in tags_of(bound):
@@ -164,6 +166,12 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...]) -> None:
         run.turns.setdefault(bound_text(bound), set()).add(unit)
     if stream.batches or tags_of(stream.length) & _BATCHES == {"batches"}:
         run.turns.setdefault(OF_BATCHES, set()).add(unit)
+
+
+def _trains_beside(run: Run, first: int) -> bool:
+    """Whether more goes back in a turn than in the loop that looked like an epoch in it: a critic's few updates, say."""
+    begins, ends = run.horizons.epoch
+    return any(event.kind is Kind.BACKWARD for event in (*run.events[first:begins], *run.events[ends:]))
 
 
 def advance(run: Run, bar: Stream, args: Sequence[Value]) -> None:

@@ -61,12 +61,13 @@ def for_loop(run: Run, scope: Scope, node: ir.For) -> Signal:
     run.over_batches += over
     if gone_through is not None and node.shape.backward:
         run.lengths[gone_through] = trips  # what a loop goes through is as long as the loop
+    first = len(run.events)
     signal = _iterate(run, scope, node, trips, begin, stream, adding)
     run.over_batches -= over
     if signal is None:
         for generator in run.yielded[-1:] if stream.endless else ():
             generator.endless = True
-        _finish(run, node, stream)
+        _finish(run, node, stream, first)
         return _orelse(run, scope, node)
     return None if signal == "break" else signal
 
@@ -248,12 +249,12 @@ def _iterate(
             run.turn = index + adding.first if adding is not None else turn
             run.last_batch = index == trips - 1 if batches else run.last_batch
             run.passed_over = run.passed_over and not (batches and index == 0)
-            before = tuple(run.passed)
+            before, first = tuple(run.passed), len(run.events)
             signal = run.execute(scope, node.body)
             run.passed_over |= batches and signal == "continue" and run.passed[0] == before[0]
             run.gates[depth:], run.sometimes = [], sometimes
             if stream is not None and node.shape.backward:
-                shown_counts.turn(run, stream, before)
+                shown_counts.turn(run, stream, before, first)
             run.tick += batches
             if batches:
                 comparison.compare(run)
@@ -269,8 +270,9 @@ def _iterate(
         run.in_batches -= batches
 
 
-def _finish(run: Run, node: ir.For, stream: Stream) -> None:
-    """A window that was counted out makes what follows its boundary; the batches' end is the end of an epoch."""
+def _finish(run: Run, node: ir.For, stream: Stream, first: int) -> None:
+    """A window that was counted out makes what follows its boundary; the batches' end is the end of an epoch. `first`:
+    the number of events before the loop."""
     if not node.shape.backward or node.shape.nested:
         return
     if not node.shape.steps and _is_window(run, node, stream):
@@ -281,6 +283,7 @@ def _finish(run: Run, node: ir.For, stream: Stream) -> None:
     elif stream.endless or (not run.loops and endless.spends(node.body) and _gone_through(stream) in run.streamed):
         run.endless = True  # or until the budget is spent, for all that is known
     else:
+        run.horizons.epoch = first, len(run.events)
         run.emit(Kind.EPOCH_END, node.at)
 
 

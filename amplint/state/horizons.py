@@ -22,7 +22,7 @@ class Horizons:
     schedule besides its total, with the details of the event that made it. `decays`: what a schedule waits for each of
     its decays, with those details. `rates`: by where one is set by hand, and its total, the position that it was set by
     last, and its schedule. `shared`: the texts of the loaders that loops went through of which each rank is handed a
-    share; `unshared`: of the others.
+    share; `unshared`: of the others. `epoch`: the events between which the last loop ran whose end is that of an epoch.
     """
 
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
@@ -37,4 +37,5 @@ class Horizons:
     decays: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     shared: set[str] = field(default_factory=set)
     unshared: set[str] = field(default_factory=set)
+    epoch: tuple[int, int] = (0, 0)
     rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)

@@ -91,7 +91,8 @@ def _decide_text(run: Run, value: Condition) -> bool:
     origin = origin_of(value.parts)
     opposite = _OPPOSITE.get(value.op)
     key = f" {opposite or value.op} ".join(texts)
-    default = origin is not Origin.DATA
+    itself = len(texts) == 2 and texts[0] == texts[1]  # `x != x` asks for NaN
+    default = origin is not Origin.DATA or itself
     counts = (isinstance(part, NUMBER) and text != text_of(part) for part, text in zip(value.parts, texts, strict=True))
     grows = value.op in COMPARISONS and any(last_part(text) in run.program.counted for text in texts)
     if (run.in_batches or run.loops) and (any(counts) or grows):

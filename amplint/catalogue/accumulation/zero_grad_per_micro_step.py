@@ -66,8 +66,16 @@ may be told as a `dropped-tail-window`.
 from amplint.catalogue.amounts import at_least, losing_again
 from amplint.catalogue.remedy import TAILS, Move, unsafe
 from amplint.catalogue.rule import Condition, Rule, Tier
-from amplint.protocol.events import STEPS, Kind
+from amplint.protocol.events import ANY_LENGTH, STEPS, Kind
 from amplint.protocol.state import Moment
+
+
+def _of_this_window(moment: Moment) -> bool:
+    """Whether part of each window was erased, by a gate that is known to open within it: one that counts to another
+    number, which somebody sets, may open once in a thousand windows."""
+    zeroed, step = moment.last[Kind.ZERO_GRAD].gate, moment.event.gate
+    lengths = {one.length for one in (zeroed, step) if one is not None and one.length not in (None, ANY_LENGTH)}
+    return losing_again(moment) and (len(lengths) < 2 or all(str(one).isdecimal() for one in lengths))
 
 
 def _words(moment: Moment) -> dict[str, str]:
@@ -84,7 +92,7 @@ RULE = Rule(
     tier=Tier.ERROR,
     message="gradients are erased {when}: only the last micro-batch of each window counts",
     advice="zero the gradients once per window, after the optimizer's step",
-    when=(Condition(STEPS, lost=at_least(1), micro_steps=1, steps=at_least(1), also=losing_again),),
+    when=(Condition(STEPS, lost=at_least(1), micro_steps=1, steps=at_least(1), also=_of_this_window),),
     words=_words,
     place=Kind.ZERO_GRAD,
     because=((Kind.BACKWARD, "what this made is erased"), (Kind.STEP, "the step misses it")),
