@@ -169,7 +169,7 @@ def turn(run: Run, stream: Stream, before: tuple[int, ...], first: int) -> None:
 
 
 def _trains_beside(run: Run, first: int) -> bool:
-    """Whether more goes back in a turn than in the loop that looked like an epoch in it: a critic's few updates, say."""
+    """Whether more goes back in a turn than in the loop that looked like an epoch in it: a critic, say."""
     begins, ends = run.horizons.epoch
     return any(event.kind is Kind.BACKWARD for event in (*run.events[first:begins], *run.events[ends:]))
 

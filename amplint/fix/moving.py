@@ -82,6 +82,8 @@ def _moved(stage: Stage, action: Move, moved: list[Statement]) -> Iterator[Chang
         return
     if any(_is_bound_to(stage.code, one, anchor) for one in moved for anchor in anchors):
         return
+    if action.what is Kind.CLIP and action.before and any(_goes_back_in(stage, anchor) for anchor in anchors):
+        return  # it would stand before the backward still
     if any(all(other in moved for other in stage.code.block(one)) for one in moved):
         return  # nothing would be left of its block, or of its loop
     paired = all(steps_its_own(stage, one, anchor) for one in alone for anchor in anchors)
@@ -142,6 +144,13 @@ def _anchor(stage: Stage, action: Move, event: Event, moved: list[Statement]) ->
 def _is_bound_to(code: Code, moved: Statement, anchor: Statement) -> bool:
     """Whether a statement cannot leave its place for that of an anchor."""
     return code.inside(anchor, moved) or _is_read_elsewhere(code, moved, anchor)
+
+
+def _goes_back_in(stage: Stage, anchor: Statement) -> bool:
+    """Whether gradients are made inside a statement."""
+    made = (one.site for one in stage.scene.events if one.kind is Kind.BACKWARD and one.site.path == stage.path)
+    calls = (stage.code.at(site) for site in made)
+    return any(call is not None and stage.code.inside(call, anchor) for call in calls)
 
 
 def _is_commented_on(code: Code, statement: Statement) -> bool:

@@ -100,16 +100,15 @@ class Model:
         return 1
 
     def turns(self, length: int) -> int:
-        """How many turns of a loop over micro-steps are played whose length is known: with no tail where it really
-        holds whole windows of a known length, and of a window that is too long to be played two."""
+        """How many turns of a loop over micro-steps are played whose length is known: with the tail that it really has,
+        and of a window that is too long to be played two."""
         window = max(self.literals, default=self.longest)
         if window in self.literals and length >= 2 * window:
             return 2 * WINDOW + min(length % window, 1)
         most = min(length, MAX_ITERATIONS)
         if window <= WINDOW and most > 4 * _SHORT:
-            return 2 * _SHORT + most % _SHORT
-        divided = length > MAX_ITERATIONS and window > WINDOW and length % window == 0
-        return most - most % window if divided else most
+            return 2 * _SHORT + length % _SHORT
+        return most - (most - length) % window
 
     def sized(self, number: int) -> int:
         """A number of the program as the model plays it."""

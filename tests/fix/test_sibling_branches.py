@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fix.mended import changed, mended
+from tests.fix.mended import changed, mended, reader
 
 AMP = """\
 import torch
@@ -192,3 +192,29 @@ def test_a_branch_that_no_setting_of_the_file_takes_is_not_left_undivided():
     before, after, _ = mended(AS_SHIPPED)
     assert "missing-loss-division" in {finding.code for finding in before.findings}
     assert after is before
+
+
+EARLY = """\
+import torch
+
+
+def train(model, loader, criterion, scaler=None):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if scaler is not None:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        else:
+            loss.backward()
+            optimizer.step()
+"""
+
+
+def test_a_clip_is_not_put_before_the_branches_that_make_what_it_clips():
+    found = [one for one in reader().read(EARLY.encode(), "example.py").findings if one.code == "clip-before-backward"]
+    assert [one.fix for one in found] == [None]
+    assert changed(EARLY) == []

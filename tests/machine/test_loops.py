@@ -162,3 +162,47 @@ def test_a_list_of_batches_is_gone_through_to_its_end():
     inner = "    for part in batch:\n        criterion(model(part), y).backward()\n    optimizer.step()\n"
     run = only(f"for batch in [a, b, c, d, e]:\n{inner}")
     assert sum(event.kind is Kind.STEP for event in run.events) == 5
+
+
+CRITIC = """\
+for i in range(args.steps):
+    {before}
+    for _ in range(args.inner):
+        criterion(model(x), y).backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "unit"), [("pass", "epochs"), ("criterion(other(x), y).backward()", "several"), ("look(x)", "epochs")]
+)
+def test_a_turn_that_trains_beside_its_inner_loop_is_no_epoch(before, unit):
+    assert only(CRITIC.format(before=before)).turns["args.steps"] == {unit}
+
+
+@pytest.mark.parametrize(("length", "turns"), [(7, 7), (24, 24), (600, 12), (601, 13), (2500, 16)])
+def test_a_long_loop_is_played_as_long_as_short_windows_need(length, turns):
+    told = story(only(f"for _ in range({length}):\n    criterion(model(x), y).backward()\n    optimizer.step()\n"))
+    assert told == "bs" * turns + "|"
+
+
+@pytest.mark.parametrize("window", [2, 3, 5, 32])
+def test_a_long_loop_has_the_tail_that_it_has(window):
+    told = story(only(loop(f"(i + 1) % {window} == 0", "for i in range(3201):\n"))).rstrip("|")
+    tail = len(told) - 1 - told.rindex("s")
+    assert (told.count("s") >= 2, tail) == (True, 3201 % window)
+
+
+ASKED = """\
+for x in loader:
+    criterion(model(x), 1).backward()
+    norm = model.size(x)
+    if norm == float("inf") or norm != norm:
+        continue
+    optimizer.step()
+"""
+
+
+def test_a_number_is_one_unless_a_run_says_otherwise():
+    first = runs_of(ASKED)[0]
+    assert (first.choices["norm == norm"], story(first)[:4]) == (True, "bsbs")
