@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from amplint.catalogue import RULES
+from amplint.fix.offers import with_fixes
 from tests.fix.mended import changed, mended, reader
 
 AMP = """\
@@ -198,12 +200,12 @@ EARLY = """\
 import torch
 
 
-def train(model, loader, criterion, scaler=None):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def train(model, loader, criterion, optimizer, limit, scaler=None):
     for x, y in loader:
         loss = criterion(model(x), y)
         optimizer.zero_grad()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if limit > 0:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), limit)
         if scaler is not None:
             scaler.scale(loss).backward()
             scaler.step(optimizer)
@@ -215,6 +217,7 @@ def train(model, loader, criterion, scaler=None):
 
 
 def test_a_clip_is_not_put_before_the_branches_that_make_what_it_clips():
-    found = [one for one in reader().read(EARLY.encode(), "example.py").findings if one.code == "clip-before-backward"]
-    assert [one.fix for one in found] == [None]
+    reading = reader()
+    told = with_fixes(reading.read(EARLY.encode(), "example.py"), lambda script, found: list(found), reading, RULES)
+    assert [(one.code, one.fix) for one in told] == [("clip-before-backward", None)]
     assert changed(EARLY) == []
