@@ -142,13 +142,17 @@ def _shows(trace: Trace, found: Sequence[Breach], key: tuple[str, Site], silent:
 
 def _explained(breach: Breach, shown: Sequence[Trace], every: Sequence[Trace], spared: Sequence[Trace]) -> Breach:
     """A breach with the choices that it needs. A setting that is none of those that the code asks for may be none at
-    all: it is no more than a warning."""
+    all, and a machine without bfloat16 is older than 2020: that is no more than a warning."""
     assumed = _assumed(shown, spared)
     asked = (*assumed, *_never_off(shown[0], every))
     without = tuple({**shown[0].choices, key: not value} for key, value in asked)
     others = Counter(key.partition(" == ")[0] for key, value in assumed if " == " in key and not value)
-    mild = breach.mild or any(count > 1 for count in others.values())
+    older = any(_OLDER in key and not value for key, value in assumed)
+    mild = breach.mild or older or any(count > 1 for count in others.values())
     return replace(breach, assumed=assumed, without=without, mild=mild)
+
+
+_OLDER = "is_bf16_supported"
 
 
 def _never_off(shown: Trace, every: Sequence[Trace]) -> Iterable[tuple[str, bool]]:
