@@ -105,7 +105,7 @@ def written(value: Value) -> str:
 def _region(run: Run, context: Autocast) -> Region:
     """The region that a context makes when it is entered."""
     if not truths.truth(run, context.enabled) or (context.device == "cuda" and without_cuda(run)):
-        return Region(Precision.OFF)
+        return Region(Precision.OFF, off=True)
     dtype = truths.resolve(run, context.dtype)
     if dtype is not None:
         found = dtype_of(dtype)
@@ -176,6 +176,8 @@ def of_forward(run: Run, model: Value) -> Precision:
     inside = _of_instance(run, model) if isinstance(model, Instance) else getattr(model, "ran", Precision.UNKNOWN)
     others = run.program.casts or run.program.libraries  # who may enter a region for the model
     inside = Precision.UNKNOWN if inside is Precision.OFF and others else inside
+    if run.region.off and inside is Precision.UNKNOWN and not others:
+        return Precision.OFF  # who switches a region around a model knows of no other one in it
     if inside in LOWER:
         return inside
     return run.region.precision if run.region.precision is not Precision.OFF else inside

@@ -24,10 +24,11 @@ class Autocast:
 
 @dataclass(frozen=True)
 class Region:
-    """The region that the program is in, and the kind of device that it is for."""
+    """The region that the program is in, and the kind of device that it is for; `off`: it was entered switched off."""
 
     precision: Precision
     device: str | None = None
+    off: bool = False
 
 
 @dataclass(frozen=True)
