@@ -7,6 +7,8 @@ code that is not seen, which may do so (torch 2.13, `nn/modules/module.py`, `to`
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from amplint.dialects import vocabulary as words
 from amplint.dialects.methods import ASKS_A_MODEL
 from amplint.dialects.syntax import ADAPTERS, LOADED_AS, LOADERS
@@ -15,7 +17,7 @@ from amplint.domains.precision import dtype_of, is_dtype
 from amplint.protocol.precision import Precision
 from amplint.state import truths
 from amplint.state.run import Run
-from amplint.state.values import Parameters, Stream, Symbol, Value, text_of
+from amplint.state.values import Instance, Parameters, Stream, Symbol, Value, text_of
 
 _NAMED_HALF = frozenset({"float16", "half"})
 _COPIES = within(words.UPCASTING)
@@ -61,12 +63,21 @@ def handed_over(run: Run, owner: str, method: str, handed: list[Value]) -> None:
     """Code that is not seen is handed models, or runs as a method of one: it may cast them, or keep a copy."""
     if not run.halves or method in ASKS_A_MODEL:
         return
-    models = {owner, *(text_of(value) for value in handed if isinstance(value, Symbol))}
+    models = {owner, *_models_in(handed)}
     for one in run.halves & models:
         _set(run, one, half=False)
     for optimizer in run.optimizers.values():
         if models & optimizer.models or _COPIES(method):
             optimizer.precision = Precision.UNKNOWN
+
+
+def _models_in(values: Iterable[Value]) -> Iterator[str]:
+    """What may be models among some values, or in lists of them, by what they are known by."""
+    for value in values:
+        if isinstance(value, (Symbol, Instance)):
+            yield text_of(value)
+        elif isinstance(value, (list, tuple)):
+            yield from _models_in(value)
 
 
 def are_half(run: Run, handed: Value) -> bool:
