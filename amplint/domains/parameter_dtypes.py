@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from amplint.dialects import vocabulary as words
-from amplint.dialects.methods import ASKS_A_MODEL
-from amplint.dialects.syntax import ADAPTERS, LOADED_AS, LOADERS
+from amplint.dialects.methods import ASKS_A_MODEL, CASTS
+from amplint.dialects.syntax import ADAPTERS, DEVICE, LOADED_AS, LOADERS
 from amplint.dialects.vocabulary import within
 from amplint.domains.precision import dtype_of, is_dtype
 from amplint.protocol.precision import Precision
@@ -20,7 +20,7 @@ from amplint.state.run import Run
 from amplint.state.values import Instance, Parameters, Stream, Symbol, Value, text_of
 
 _NAMED_HALF = frozenset({"float16", "half"})
-_COPIES = within(words.UPCASTING)
+_COPIES, _DEVICE = within(words.UPCASTING), within("device dev devices cuda gpu rank")
 
 
 def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
@@ -28,12 +28,21 @@ def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
     model and nothing else."""
     resolved = [truths.resolve(run, one) for one in given]
     if method == "to" and not any(map(is_dtype, resolved)):
-        return  # to another device, as far as anybody knows
+        if not all(map(_is_a_device, resolved)):
+            _set(run, model, half=False)  # to a dtype, perhaps
+        return
     half = method == "half" or Precision.FLOAT16 in map(dtype_of, resolved)
     _set(run, model, half)
     for one in run.optimizers.values():
         if one.whole and one.models == {model} and not one.fused:
             one.precision = Precision.FLOAT16 if half else Precision.UNKNOWN
+
+
+def _is_a_device(value: Value) -> bool:
+    """Whether a value is a device, as far as anybody knows; a flag (`non_blocking`) is none, and no dtype."""
+    if isinstance(value, Symbol):
+        return _DEVICE(value.name) or DEVICE in value.tags
+    return isinstance(value, (str, int))
 
 
 def loaded(run: Run, name: str, keywords: dict[str, Value], made: Value) -> None:
@@ -61,7 +70,7 @@ def replaced(run: Run, model: Value) -> None:
 
 def handed_over(run: Run, owner: str, method: str, handed: list[Value]) -> None:
     """Code that is not seen is handed models, or runs as a method of one: it may cast them, or keep a copy."""
-    if not run.halves or method in ASKS_A_MODEL:
+    if not run.halves or method in ASKS_A_MODEL | CASTS:
         return
     models = {owner, *_models_in(handed)}
     for one in run.halves & models:
@@ -94,7 +103,8 @@ def are_half(run: Run, handed: Value) -> bool:
 
 
 def _set(run: Run, model: str, half: bool) -> None:
+    """What is not half any more is none of its parts, and nothing whole that it is a part of."""
     if half:
         run.halves.add(model)
     elif run.halves:
-        run.halves -= {one for one in run.halves if one == model or one.startswith(f"{model}.")}
+        run.halves -= {one for one in run.halves if f"{one}.".startswith(f"{model}.") or model.startswith(f"{one}.")}

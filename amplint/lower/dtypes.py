@@ -43,7 +43,7 @@ class Dtypes:
         a copy in float32 may be made at any time."""
         if not self._half:
             return False
-        if isinstance(node, ir.Assign) and isinstance(node.target, ir.Attr):
+        if isinstance(node, ir.Assign) and isinstance(node.target, (ir.Attr, ir.Item)):
             return id(node) in self._before
         call = getattr(node, "value", None)
         if not isinstance(call, ir.Call) or last(call.func) in ASKS_A_MODEL:

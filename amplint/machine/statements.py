@@ -141,6 +141,7 @@ def _assign_gradient(run: Run, owner: Value, value: Value, at: ir.Span) -> None:
 
 def _assign_item(run: Run, scope: Scope, target: ir.Item, value: Value) -> None:
     owner, index = evaluate(run, scope, target.owner), evaluate(run, scope, target.index)
+    replaced(run, owner)
     held = owner if isinstance(owner, dict) else mappings.items(owner)
     if held is not None and mappings.is_key(index):
         held[index] = mappings.put(held, value)
