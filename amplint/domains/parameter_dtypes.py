@@ -13,6 +13,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.methods import ASKS_A_MODEL, CASTS
 from amplint.dialects.syntax import ADAPTERS, DEVICE, LOADED_AS, LOADERS
 from amplint.dialects.vocabulary import within
+from amplint.domains import freezing
 from amplint.domains.precision import dtype_of, is_dtype
 from amplint.protocol.precision import Precision
 from amplint.state import truths
@@ -26,16 +27,36 @@ _COPIES, _DEVICE = within(words.UPCASTING), within("device dev devices cuda gpu 
 def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
     """A model is cast in place: from then on that is the precision of what its optimizer holds, if it holds all of the
     model and nothing else."""
-    resolved = [truths.resolve(run, one) for one in given]
-    if method == "to" and not any(map(is_dtype, resolved)):
-        if not all(map(_is_a_device, resolved)):
-            _set(run, model, half=False)  # to a dtype, perhaps
+    half = _to_half(run, method, given)
+    if half is None:
         return
-    half = method == "half" or Precision.FLOAT16 in map(dtype_of, resolved)
     _set(run, model, half)
     for one in run.optimizers.values():
         if one.whole and one.models == {model} and not one.fused:
             one.precision = Precision.FLOAT16 if half else Precision.UNKNOWN
+
+
+def cast_object(run: Run, model: Instance, method: str, given: list[Value]) -> None:
+    """An object of the program is cast, with all models in it, before an optimizer is made of its parameters."""
+    half = _to_half(run, method, given)
+    if half is not None:
+        made_object(run, model, half)
+
+
+def made_object(run: Run, model: Instance, half: bool) -> None:
+    """An object of the program has its parameters in float16, or not any more; one that trains is no model."""
+    parts = freezing.parts(model)
+    if model.text in parts:
+        return
+    run.halves = run.halves | parts if half else run.halves - parts
+
+
+def _to_half(run: Run, method: str, given: list[Value]) -> bool | None:
+    """Whether a cast is one to float16; None where the dtype stays."""
+    resolved = [truths.resolve(run, one) for one in given]
+    if method == "to" and not any(map(is_dtype, resolved)):
+        return None if all(map(_is_a_device, resolved)) else False  # to a dtype, perhaps
+    return method == "half" or Precision.FLOAT16 in map(dtype_of, resolved)
 
 
 def _is_a_device(value: Value) -> bool:
@@ -83,8 +104,10 @@ def handed_over(run: Run, owner: str, method: str, handed: list[Value]) -> None:
 def _models_in(values: Iterable[Value]) -> Iterator[str]:
     """What may be models among some values, or in lists of them, by what they are known by."""
     for value in values:
-        if isinstance(value, (Symbol, Instance)):
-            yield text_of(value)
+        if isinstance(value, Instance):
+            yield from (value.text, *freezing.parts(value))
+        elif isinstance(value, Symbol):
+            yield value.text
         elif isinstance(value, (list, tuple)):
             yield from _models_in(value)
 
@@ -99,7 +122,9 @@ def are_half(run: Run, handed: Value) -> bool:
         return are_half(run, handed.get("params"))
     if isinstance(handed, Stream):
         return are_half(run, handed.item(0))
-    return isinstance(handed, Parameters) and handed.model in run.halves
+    if not isinstance(handed, Parameters):
+        return False
+    return handed.parts <= run.halves if handed.parts else handed.model in run.halves
 
 
 def _set(run: Run, model: str, half: bool) -> None:

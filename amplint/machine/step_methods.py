@@ -78,7 +78,7 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if name in hooks.ALL:
         hooks.registered(run, name, args)
     if isinstance(owner, Instance) and name in CASTS:
-        parameter_dtypes.cast(run, text_of(owner), name, [*args, *keywords.values()])
+        parameter_dtypes.cast_object(run, owner, name, [*args, *keywords.values()])
     if isinstance(owner, Optimizer) and libraries.may_be_kept(run, owner):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{owner.key}.{name}()", Origin.OPAQUE)
