@@ -20,6 +20,8 @@ from amplint.state import truths
 from amplint.state.run import Run
 from amplint.state.values import Instance, Parameters, Stream, Symbol, Value, text_of
 
+MADE_NOW = "by default"
+"""Is half while float16 is what parameters are made in."""
 _NAMED_HALF = frozenset({"float16", "half"})
 _COPIES, _DEVICE = within(words.UPCASTING), within("device dev devices cuda gpu rank")
 
@@ -64,6 +66,26 @@ def _is_a_device(value: Value) -> bool:
     if isinstance(value, Symbol):
         return _DEVICE(value.name) or DEVICE in value.tags
     return isinstance(value, (str, int))
+
+
+def default(run: Run, dtype: Value) -> None:
+    """The dtype changes that parameters are made in from now on (torch 2.13, `set_default_dtype`)."""
+    _set(run, MADE_NOW, dtype_of(truths.resolve(run, dtype)) is Precision.FLOAT16)
+
+
+def module(run: Run, made: Value, keywords: dict[str, Value]) -> None:
+    """A module of torch's own was made, in the dtype that it names or the default."""
+    asked = keywords.get("dtype")
+    half = MADE_NOW in run.halves if asked is None else dtype_of(truths.resolve(run, asked)) is Precision.FLOAT16
+    if (half or run.halves) and isinstance(made, Symbol):
+        _set(run, made.text, half)
+
+
+def constructed(run: Run, made: Instance) -> None:
+    """An object of the program was made, perhaps while float16 is the default, and names no other dtype."""
+    wider = run.program.wider
+    if MADE_NOW in run.halves and wider is not None and made.klass.node.name not in wider:
+        made_object(run, made, half=True)
 
 
 def loaded(run: Run, name: str, keywords: dict[str, Value], made: Value) -> None:
@@ -114,7 +136,7 @@ def _models_in(values: Iterable[Value]) -> Iterator[str]:
 
 def are_half(run: Run, handed: Value) -> bool:
     """Whether an optimizer is made with nothing but parameters of models that are float16, all or some of them."""
-    if not run.halves or run.program.half is None:
+    if not run.halves or run.program.wider is None:
         return False
     if isinstance(handed, (list, tuple)):
         return bool(handed) and all(are_half(run, one) for one in handed)

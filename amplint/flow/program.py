@@ -372,8 +372,8 @@ class Program:
     of libraries; `packages`: all imported. `losses`: what is back-propagated or scaled. `varying`: names that a loop
     over batches sets anew. `casts`: autocast outside the step. `takers`: what may use gradients. `ranks`: of others.
     `links`: file and name behind a public name. `quiet` functions do nothing. `freezes`: parameters; `restores`:
-    gradients. `norms_used`: beyond a look. `half`: float16 parameters get optimizers; None: unknown. `ignored`:
-    masked. `parts`: models that share some. `forwards`: by place."""
+    gradients. `norms_used`: beyond a look. `wider`: classes of dtypes of their own; None: copies? `ignored`: masked.
+    `parts`: models that share some. `forwards`: by place."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -392,7 +392,7 @@ class Program:
     freezes: bool = False
     restores: bool = False
     norms_used: bool = False
-    half: frozenset[tuple[str, Span]] | None = frozenset()
+    wider: frozenset[str] | None = frozenset()
     ignored: abc.Callable[[], frozenset[str]] = frozenset
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()

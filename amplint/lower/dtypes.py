@@ -13,6 +13,7 @@ from amplint.lower.names import functions, last, reads, suites, walk
 
 _PLAIN = CASTS - {"to"}
 _NAMES = frozenset({"float16", "float32", "float64"}) | _PLAIN
+_DEFAULT = frozenset({"set_default_dtype"})
 _HALF = frozenset({"float16", "half"})
 _COPIES = within(words.UPCASTING)
 
@@ -32,7 +33,7 @@ class Dtypes:
         call = node.value if isinstance(node, ir.Do) else None
         if not isinstance(call, ir.Call) or not isinstance(call.func, ir.Attr):
             return False
-        if call.func.name in _PLAIN:
+        if call.func.name in _PLAIN | _DEFAULT:
             return True
         given = (*call.args, *(value for _, value in call.keywords))
         named = "dtype" in dict(call.keywords) or any(last(one) in _NAMES | self.names for one in given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeVar
@@ -18,7 +18,7 @@ from amplint.lower.endless import endless
 from amplint.lower.forwards import forwards
 from amplint.lower.freezing import may_freeze
 from amplint.lower.giving import giving
-from amplint.lower.half_models import half_optimizers, keeps_copies
+from amplint.lower.half_models import keeps_copies, wider_classes
 from amplint.lower.left_open import is_left_open
 from amplint.lower.names import binds, calls, dotted, functions, last, reaches, reads, walk
 from amplint.lower.norms import computes_with_norms
@@ -84,7 +84,7 @@ def program_of(
         quiet=frozenset(taken.quiet | idle),
         parts=parts(every, usage.methods),
         norms_used=computes_with_norms(every),
-        half=None if around.libraries else _half({path: body, **taken.bodies}),
+        wider=None if around.libraries else _half((body, *taken.bodies.values())),
         packages=frozenset(_packages(every)),
         forwards=forwards({path: body, **taken.bodies}),
         counted=counted(every),
@@ -101,10 +101,11 @@ def _packages(body: Body) -> Iterable[str]:
     return (node.qualified.partition(".")[0] for node in nodes if isinstance(node, ir.Import))
 
 
-def _half(bodies: Mapping[str, Body]) -> frozenset[tuple[str, ir.Span]] | None:
-    if any(map(keeps_copies, bodies.values())):
-        return None
-    return frozenset((path, at) for path, body in bodies.items() for at in half_optimizers(body))
+def _half(bodies: Iterable[Body]) -> frozenset[str] | None:
+    bodies = tuple(bodies)
+    return (
+        None if any(map(keeps_copies, bodies)) else frozenset(name for body in bodies for name in wider_classes(body))
+    )
 
 
 def _varying(body: Body) -> frozenset[str]:

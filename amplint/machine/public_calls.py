@@ -8,7 +8,7 @@ from amplint.dialects.constructors import role_of
 from amplint.dialects.decays import DECOUPLED, MODES
 from amplint.dialects.dialect import Role, ScalerClass
 from amplint.dialects.python import WITHOUT_TRAINING
-from amplint.dialects.syntax import DEVICE
+from amplint.dialects.syntax import DEFAULT_DTYPE, DEVICE
 from amplint.dialects.unseen import gives_an_object
 from amplint.domains import (
     clip_limits,
@@ -60,6 +60,8 @@ def call(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.Span
         return _event(run, name, args, keywords, at)
     if name in reductions.NAMES:
         return unknown_calls.loss_of(run, reductions.made(run, name, args, keywords), [*args, *keywords.values()], at)
+    if name == DEFAULT_DTYPE and args:
+        parameter_dtypes.default(run, args[0])
     if name in public.TRANSPARENT:
         return args[0] if args else _handed_through(name, keywords)
     if ranks.wraps(name):
@@ -101,7 +103,10 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
     governed = name.partition(".")[0] in GOVERNS or name.startswith(_MOCKS)
     if not governed or _is_optimizer(name, args):
         if public.computes(name):
-            return _tensor(name, args, keywords)
+            made = _tensor(name, args, keywords)
+            if made.present:
+                parameter_dtypes.module(run, made, keywords)
+            return made
         if name.rpartition(".")[2] in public.CLIPS and args and not _holds_a_part(run, [*args, *keywords.values()]):
             return _clipped_elsewhere(run, args, keywords, at)
         quiet = (run.path, name) in run.program.quiet or name.partition(".")[0] in WITHOUT_TRAINING
@@ -198,11 +203,9 @@ def _optimizer(run: Run, short: str, args: list[Value], keywords: Keywords, at: 
     handed = args[0] if args else keywords.get("params")
     consume(handed)
     models, every = models_of(handed), whole(handed)
-    half = (run.path, at) in (run.program.half or ()) or (
-        "fused" not in keywords and parameter_dtypes.are_half(run, handed)
-    )
-    precision_of = Precision.FLOAT16 if half else Precision.UNKNOWN
-    made = Optimizer(run.name("optimizer"), short, models, precision=precision_of, whole=every, made=at)
+    half = "fused" not in keywords and parameter_dtypes.are_half(run, handed)
+    known = Precision.FLOAT16 if half else Precision.UNKNOWN
+    made = Optimizer(run.name("optimizer"), short, models, precision=known, whole=every, made=at)
     made.fused = "fused" in keywords
     run.optimizers[made.key] = made
     mode = next((keywords[name] for name in MODES if name in keywords), short in DECOUPLED)

@@ -30,7 +30,7 @@ from amplint.domains import (
     told_windows,
 )
 from amplint.flow import program as ir
-from amplint.machine import arithmetic, attributes, hooks, libraries, told_of_losses
+from amplint.machine import arithmetic, attributes, hooks, libraries, tables, told_of_losses
 from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import ELEMENTS, Kind
@@ -106,6 +106,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
     if isinstance(owner, dict) and name == "update":
         unknown = isinstance(keywords, Incomplete) or not all(isinstance(one, dict) for one in args)
         mappings.update(owner, as_dict(keywords), unknown, run.in_batches > 0)
+    if isinstance(owner, dict) and name == "get" and args and (found := tables.get(run, owner, args)) is not None:
+        return found
     if isinstance(owner, (list, dict)):
         return mappings.call(owner, name, _gathered(run, args) if owner == [] and name == "extend" else args)
     if isinstance(owner, Stream) and name == "update":

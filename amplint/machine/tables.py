@@ -33,15 +33,30 @@ def member(run: Run, table: Value, key: Value) -> Value:
     if isinstance(table, Public):
         name = f"{table.name}{MEMBER}"
         return Public(name) if role_of(name) is not None else None
-    if not isinstance(table, dict) or isinstance(table, Incomplete) or not 0 < len(table) <= MOST:
-        return None
-    if not isinstance(key, Symbol) or key.origin is not Origin.RUN:
-        return None
-    if not all(isinstance(value, _MADE_OR_RUN) and isinstance(known, str) for known, value in table.items()):
+    asked = truths.as_setting(run, key)
+    if not (isinstance(table, dict) and isinstance(asked, Symbol) and _can_be_told_apart(table, asked)):
         return None
     *first, last = table.items()
-    found = next((value for known, value in first if truths.truth(run, Condition("==", (key, known)))), None)
+    found = next((value for known, value in first if truths.truth(run, Condition("==", (asked, known)))), None)
     if found is not None:
         return found
-    truths.settle(run, key, last[0])
+    truths.settle(run, asked, last[0])
     return last[1]
+
+
+def get(run: Run, table: dict[Value, Value], args: list[Value]) -> Value:
+    """`table.get(key, default)`, in the same way; None where that is not known."""
+    asked = truths.as_setting(run, args[0])
+    if not _can_be_told_apart(table, asked):
+        return None
+    equal = (value for known, value in table.items() if truths.truth(run, Condition("==", (asked, known))))
+    return next(equal, args[1] if len(args) > 1 else Symbol("None"))
+
+
+def _can_be_told_apart(table: dict[Value, Value], key: Value) -> bool:
+    """Whether a table has few members, all of them called or dtypes, and its key is not known, but does not change."""
+    if isinstance(table, Incomplete) or not 0 < len(table) <= MOST:
+        return False
+    if not isinstance(key, Symbol) or key.origin is not Origin.RUN:
+        return False
+    return all(isinstance(value, _MADE_OR_RUN) and isinstance(known, str) for known, value in table.items())
