@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from amplint.dialects.vocabulary import within
 from amplint.domains import schedule_meanings
 from amplint.domains.schedule_meanings import OF_A_RANK, UNSHARED
 from amplint.protocol.cadence import (
@@ -19,7 +20,7 @@ from amplint.protocol.cadence import (
 )
 from amplint.state.counting import as_attribute, names_epochs, tags_of
 from amplint.state.run import Run
-from amplint.state.values import Symbol, Value, text_of
+from amplint.state.values import Condition, Symbol, Value, text_of
 
 _PROCESSES = ("num_processes", "world_size", "worldsize")
 """How people call the number of processes. A prepared scheduler steps so many times at every update (accelerate 1.15,
@@ -54,6 +55,8 @@ def of_result(run: Run, op: str, left: Value, right: Value, windows: Sequence[bo
     """What the result of an operation counts. `windows`: which of both is the length of a window."""
     counted = [tags for tags in (tags_of(left), tags_of(right)) if op not in ("+", "-") or not _counts_epochs(tags)]
     found = frozenset().union(*counted) - {"window", QUOTIENT}
+    if not found and op in ("/", "//") and _is_size(run, right) and _names_samples(left):
+        found = frozenset({"samples"})
     if not found and not any(windows):
         return found  # of what counts nothing, the result counts nothing
     found = _in_all_epochs(op, found, left, right)
@@ -120,6 +123,16 @@ def _counts_epochs(tags: frozenset[str]) -> bool:
 def _is_size(run: Run, value: Value) -> bool:
     """Whether a number is how many samples a loader puts into a batch."""
     return as_attribute(text_of(value)) in map(as_attribute, run.batch_sizes)
+
+
+_SAMPLES = within("sample samples example examples")
+
+
+def _names_samples(value: Value) -> bool:
+    """Whether a number is, by its name, how many samples there are, or as many as an alternative says."""
+    if isinstance(value, Condition) and value.op == "or":
+        return any(map(_names_samples, value.parts))
+    return type(value) is Symbol and _SAMPLES(value.name)
 
 
 def _is_share(op: str, left: Value, right: Value) -> bool:
