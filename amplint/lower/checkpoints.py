@@ -177,6 +177,7 @@ def _renewed(body: Iterable[ir.Stmt], scalers: set[str]) -> bool:
 def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
     """Whether something is handed a scaler, or an object that holds it, and may keep its state."""
     holding, unpacked = scalers | _holders(nodes, scalers), _unpacked(nodes)
+    picked = _picked(nodes, holding)
     for node in nodes:
         if isinstance(node, (ir.Display, ir.Mapping, ir.Comprehension)) and id(node) not in unpacked:
             if _holds(node, scalers, holding):
@@ -188,11 +189,27 @@ def _kept_elsewhere(nodes: list[object], scalers: set[str]) -> bool:
         if isinstance(node, ir.Call):
             name, handed = last(node.func), (*node.args, *(value for _, value in node.keywords))
             named = len(node.args) > 1 and isinstance(node.args[1], ir.Const)
-            if name in _BY_NAME and not named and (not node.args or _is_one_of(node.args[0], holding)):
+            if (
+                id(node) not in picked
+                and name in _BY_NAME
+                and not named
+                and (not node.args or _is_one_of(node.args[0], holding))
+            ):
                 return True
             if keeps(name) and any(_is_one_of(value, holding) for value in (*handed, *node.starred)):
                 return True
     return False
+
+
+def _picked(nodes: list[object], holding: set[str]) -> set[int]:
+    """The calls in comprehensions over names that are written out, of which none is one of those that hold a scaler."""
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ir.Comprehension) and isinstance(node.source, ir.Display):
+            names = {item.value for item in node.source.items if isinstance(item, ir.Const)}
+            if len(names) == len(node.source.items) and not names & holding:
+                found |= {id(part) for part in walk(node) if isinstance(part, ir.Call)}
+    return found
 
 
 def _unpacked(nodes: list[object]) -> set[int]:

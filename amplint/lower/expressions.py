@@ -178,20 +178,12 @@ def _comprehension(self: Expressions, node: cst.ListComp | cst.GeneratorExp | cs
 
 
 def _dict_comprehension(self: Expressions, node: cst.DictComp) -> ir.Expr:
-    """A dict of which all values are alike at first: empty containers, or a number."""
-    loop, value = node.for_in, self.lower(node.value)
-    if loop.inner_for_in or loop.ifs or not _is_plain(value):
+    loop = node.for_in
+    if loop.inner_for_in:
         return self.text(node)
-    source = self.lower(loop.iter)
-    return ir.Comprehension(self.span(node), value, self.lower(loop.target), source, (), self.lower(node.key))
-
-
-def _is_plain(value: ir.Expr) -> bool:
-    """Whether an expression is a number, or an empty container."""
-    if isinstance(value, ir.Call):
-        return isinstance(value.func, ir.Name) and value.func.name in ("list", "dict") and not value.args
-    empty = isinstance(value, (ir.Display, ir.Mapping)) and not value.items
-    return empty or (isinstance(value, ir.Const) and isinstance(value.value, (int, float)))
+    tests = tuple(self.lower(each.test) for each in loop.ifs)
+    value, target, source = self.lower(node.value), self.lower(loop.target), self.lower(loop.iter)
+    return ir.Comprehension(self.span(node), value, target, source, tests, self.lower(node.key))
 
 
 def _literal(self: Expressions, node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString) -> ir.Expr:

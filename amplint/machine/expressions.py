@@ -281,11 +281,13 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
 
     Batches that are drawn so many at a time as a window holds are one.
     """
-    if node.key is not None:
+    if node.key is not None and not node.tests and _is_plain(node.element):
         return Filling({}, lambda: evaluate(run, scope, node.element))
     held = evaluate(run, scope, node.source)
     source = streams.stream_of(run, held)
     inner = Scope(parent=scope, function=scope.function, instance=scope.instance, executes=scope.executes)
+    if node.key is not None:
+        return _dict_of(run, inner, node, held, source)
     known = source.length is not None and source.length <= (MAX_TESTED if node.tests else MAX_ELEMENTS)
     known &= isinstance(held, (list, tuple)) or not node.tests
     values = []
@@ -298,6 +300,30 @@ def _comprehension(run: Run, scope: Scope, node: ir.Comprehension) -> Value:
     if known:
         return values
     return Stream(lambda index: values[0], bound=source.bound, batches=source.batches, endless=source.endless)
+
+
+def _is_plain(node: ir.Expr) -> bool:
+    """Whether an expression is a number, or an empty container: of such a dict all values are alike at first."""
+    if isinstance(node, ir.Call):
+        return isinstance(node.func, ir.Name) and node.func.name in ("list", "dict") and not node.args
+    empty = isinstance(node, (ir.Display, ir.Mapping)) and not node.items
+    return empty or (isinstance(node, ir.Const) and isinstance(node.value, (int, float)))
+
+
+def _dict_of(run: Run, inner: Scope, node: ir.Comprehension, held: Value, source: Stream) -> Value:
+    """The dict that a comprehension makes of what is known, under keys that are; else nobody knows what is in it."""
+    unknown = Symbol("a dict", Origin.OPAQUE)
+    if node.key is None or not isinstance(held, (list, tuple)) or len(held) > MAX_TESTED:
+        return unknown
+    made: dict[Value, Value] = {}
+    for index in range(len(held)):
+        run.assign(inner, node.target, source.item(index))
+        if all(truths.truth(run, evaluate(run, inner, test)) for test in node.tests):
+            key = evaluate(run, inner, node.key)
+            if not mappings.is_key(key):
+                return unknown
+            made[key] = evaluate(run, inner, node.element)
+    return made
 
 
 def _fills_a_window(run: Run, source: Stream, values: list[Value]) -> bool:
