@@ -30,15 +30,14 @@ from amplint.domains import (
     told_windows,
 )
 from amplint.flow import program as ir
-from amplint.machine import arithmetic, attributes, hooks, libraries, tables, told_of_losses
+from amplint.machine import arithmetic, attributes, containers, hooks, libraries, told_of_losses
 from amplint.protocol.cadence import EPOCHS
 from amplint.protocol.checks import BY_HAND
 from amplint.protocol.events import ELEMENTS, Kind
 from amplint.protocol.precision import Precision
 from amplint.protocol.values import with_changes
-from amplint.state import known_numbers, mappings, records, roles, truths
+from amplint.state import known_numbers, records, roles, truths
 from amplint.state.contexts import Averaged
-from amplint.state.records import as_dict
 from amplint.state.run import Run
 from amplint.state.values import (
     Bound,
@@ -46,7 +45,6 @@ from amplint.state.values import (
     Criterion,
     Function,
     Gradient,
-    Incomplete,
     Instance,
     Loss,
     Method,
@@ -103,13 +101,8 @@ def call_named(run: Run, owner: Value, name: str, args: list[Value], keywords: d
         return of_gradient(run, owner, name, args, at)
     if name == "backward":
         run.emit(Kind.OPAQUE, at)  # of a list, or of a number: what it holds is not what the program has
-    if isinstance(owner, dict) and name == "update":
-        unknown = isinstance(keywords, Incomplete) or not all(isinstance(one, dict) for one in args)
-        mappings.update(owner, as_dict(keywords), unknown, run.in_batches > 0)
-    if isinstance(owner, dict) and name == "get" and args and (found := tables.get(run, owner, args)) is not None:
-        return found
     if isinstance(owner, (list, dict)):
-        return mappings.call(owner, name, _gathered(run, args) if owner == [] and name == "extend" else args)
+        return containers.call(run, owner, name, args, keywords)
     if isinstance(owner, Stream) and name == "update":
         shown_counts.advance(run, owner, args)
     if isinstance(owner, Averaged) and name == owner.method:
@@ -157,14 +150,6 @@ def _discards(run: Run) -> dict[str, str]:
 def enabled(run: Run, scaler: Scaler) -> bool:
     """Whether a scaler scales in this run."""
     return truths.truth(run, scaler.enabled) and not (scaler.of_cuda and precision.without_cuda(run))
-
-
-def _gathered(run: Run, args: list[Value]) -> list[Value]:
-    """What an empty list is extended by: as many elements as an epoch has, where nobody knows how many there are."""
-    if len(args) != 1 or isinstance(args[0], (list, tuple)):
-        return args
-    stream = run.stream_of(args[0])
-    return [[stream.item(index) for index in range(stream.length or run.model.batches)]]
 
 
 def _instance(
