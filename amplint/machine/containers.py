@@ -1,4 +1,4 @@
-"""Methods of lists and dicts, and of those alone whose contents the machine knows."""
+"""Methods of lists and dicts whose contents the machine knows."""
 
 from __future__ import annotations
 
