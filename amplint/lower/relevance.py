@@ -96,6 +96,7 @@ class Relevance:
                 before = self._owners, self._in_schedule, self._outside
                 self._owners, self._outside = self.giving.get(id(node), frozenset()), sets_outside(node)
                 self._in_schedule = self._in_schedule or id(node) in self._schedules.bodies
+                self.wanted |= {last(param.default) for param in node.params if isinstance(param.default, ir.Name)}
                 self._collect(node.body, node.name, 0, ())
                 self._owners, self._in_schedule, self._outside = before
             elif isinstance(node, ir.Class):

@@ -123,6 +123,29 @@ def test_what_a_file_hands_a_window_of_one_is_latent(call, name):
         assert any(one.severity is Severity.ERROR for one in found)
 
 
+BY_DEFAULT = """\
+WINDOW = {value}
+
+
+def train(model, optimizer, loader, criterion, accum=WINDOW):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        loss.backward()
+        if (i + 1) % accum == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+train(model, optimizer, loader, criterion)
+"""
+
+
+@pytest.mark.parametrize(("value", "severities"), [("1", {Severity.WARNING}), ("2", {Severity.ERROR})])
+def test_a_default_may_be_a_constant_by_its_name(value, severities):
+    found = findings_of(STAGE + BY_DEFAULT.format(value=value), "train.py")
+    assert {one.severity for one in found if one.code == "missing-loss-division"} == severities
+
+
 def test_what_happens_in_a_window_of_one_as_well_is_not_latent():
     text = STAGE + HANDED.format(zeroes="pass") + CALLED[1][0].format(1)
     (finding,) = [one for one in findings_of(text, "train.py") if one.code == "missing-zero-grad"]
