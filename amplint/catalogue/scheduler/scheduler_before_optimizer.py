@@ -98,7 +98,20 @@ def _from_the_first_epoch(moment: Moment) -> bool:
 
 
 def _again_from_the_first_epoch(moment: Moment) -> bool:
-    return leads_again(moment) and _from_the_first_epoch(moment)
+    return leads_again(moment) and _from_the_first_epoch(moment) and not _is_written_after(moment)
+
+
+def _is_written_after(moment: Moment) -> bool:
+    """Whether the scheduler's step stands behind the optimizer's where both are written or called: then it came first
+    only because nothing was trained yet, as where an agent gathers experience before it learns."""
+    return any(_follows(moment.event, moment.last[kind]) for kind in STEPS if kind in moment.last)
+
+
+def _follows(event: Event, other: Event) -> bool:
+    """Whether an event stands behind another one, in the first function in which their ways part."""
+    ways = zip(event.step_of_program, other.step_of_program, strict=False)
+    own, its = next((pair for pair in ways if pair[0] != pair[1]), (event.site, other.site))
+    return own.path == its.path and own.row > its.row
 
 
 def _words(moment: Moment) -> dict[str, str]:
