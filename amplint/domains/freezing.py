@@ -26,6 +26,11 @@ def key(model: Value) -> str:
     return f"{model.klass.node.name}#{id(model.attributes)}" if isinstance(model, Instance) else text_of(model)
 
 
+def is_object(name: str) -> bool:
+    """Whether a model is known by such a name as an object of the program."""
+    return "#" in name
+
+
 def called(run: Run, scope: Scope, call: ir.Call, given: list[Value]) -> None:
     """Notes what a call freezes or thaws, of a name or of all parameters of one: what is computed is no model."""
     if not isinstance(call.func, ir.Attr) or call.func.name != SWITCHES_GRADIENTS:

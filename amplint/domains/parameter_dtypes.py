@@ -33,6 +33,8 @@ def cast(run: Run, model: str, method: str, given: list[Value]) -> None:
     if half is None:
         return
     _set(run, model, half)
+    if not half and model.startswith("self."):  # of which object this is a part, its name does not say
+        run.halves = {one for one in run.halves if not freezing.is_object(one)}
     for one in run.optimizers.values():
         if one.whole and one.models == {model} and not one.fused:
             one.precision = Precision.FLOAT16 if half else Precision.UNKNOWN
@@ -108,7 +110,7 @@ def rebound(run: Run, value: Value, name: str) -> None:
 def replaced(run: Run, model: Value) -> None:
     """A part of a model is exchanged for another one."""
     if run.halves:
-        run.halves.discard(text_of(model))
+        run.halves.discard(freezing.key(model))
 
 
 def handed_over(run: Run, owner: str, method: str, handed: list[Value]) -> None:
@@ -146,7 +148,8 @@ def are_half(run: Run, handed: Value) -> bool:
         return are_half(run, handed.item(0))
     if not isinstance(handed, Parameters):
         return False
-    return handed.parts <= run.halves if handed.parts else handed.model in run.halves
+    objects = {one for one in handed.parts if freezing.is_object(one)}
+    return objects <= run.halves if objects else not handed.parts and handed.model in run.halves
 
 
 def _set(run: Run, model: str, half: bool) -> None:
