@@ -15,7 +15,7 @@ _PLAIN = CASTS - {"to"}
 _NAMES = frozenset({"float16", "float32", "float64"}) | _PLAIN
 _DEFAULT = frozenset({"set_default_dtype"})
 _HALF = frozenset({"float16", "half"})
-_COPIES = within(words.UPCASTING)
+_COPIES, _OPTIMIZER = within(words.UPCASTING), within(words.OPTIMIZER_CLASS)
 
 
 class Dtypes:
@@ -59,11 +59,10 @@ class Dtypes:
         return reads(call.args[0] if call.args else dict(call.keywords).get("params"))
 
 
-_OPTIMIZERS = frozenset("SGD RMSprop Adagrad Adadelta Adafactor ASGD LBFGS Muon Rprop".split())
-
-
 def _makes_an_optimizer(call: ir.Call) -> bool:
-    return "Adam" in last(call.func) or last(call.func) in _OPTIMIZERS
+    """Whether a class is called that is called like an optimizer."""
+    name = last(call.func)
+    return name[:1].isupper() and _OPTIMIZER(name)
 
 
 def _before_optimizers(body: tuple[ir.Stmt, ...]) -> Iterator[int]:
