@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeVar
@@ -84,7 +84,7 @@ def program_of(
         quiet=frozenset(taken.quiet | idle),
         parts=parts(every, usage.methods),
         norms_used=computes_with_norms(every),
-        wider=None if around.libraries else _half((body, *taken.bodies.values())),
+        wider=None if around.libraries else _wider((body, *taken.bodies.values())),
         packages=frozenset(_packages(every)),
         forwards=forwards({path: body, **taken.bodies}),
         counted=counted(every),
@@ -101,11 +101,11 @@ def _packages(body: Body) -> Iterable[str]:
     return (node.qualified.partition(".")[0] for node in nodes if isinstance(node, ir.Import))
 
 
-def _half(bodies: Iterable[Body]) -> frozenset[str] | None:
-    bodies = tuple(bodies)
-    return (
-        None if any(map(keeps_copies, bodies)) else frozenset(name for body in bodies for name in wider_classes(body))
-    )
+def _wider(bodies: Collection[Body]) -> frozenset[str] | None:
+    """The classes that may make parameters of a dtype of their own; None where copies in float32 may be kept."""
+    if any(map(keeps_copies, bodies)):
+        return None
+    return frozenset(name for body in bodies for name in wider_classes(body))
 
 
 def _varying(body: Body) -> frozenset[str]:
