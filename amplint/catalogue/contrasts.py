@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from amplint.catalogue.rule import Contrast, Course
 from amplint.protocol.cadence import BY_HAND
-from amplint.protocol.events import STEPS, Event, Kind, Site
+from amplint.protocol.events import KEPT, STEPS, Event, Kind, Site
 
 _MOVES = frozenset({Kind.SCHEDULER_STEP, Kind.SCHEDULER_TOLD})
 
@@ -69,3 +69,38 @@ def _trainings(at: int, course: Course) -> Iterator[_Training]:
         moved = any(one.kind in _MOVES and one.optimizer in (None, optimizer) for one in run)
         if steps:
             yield _Training(at, event, moved, steps, loops, course.choices)
+
+
+def still_in_every_run(runs: Sequence[Course]) -> Iterator[Contrast]:
+    """The schedulers that no run moves, though it trains their optimizer in a loop: each is made, and only code that is
+    seen has it in any run."""
+    made = [(at, event) for at, run in enumerate(runs) for event in run.events if event.kind is Kind.CREATE]
+    sites = {event.site for _, event in made if event.scheduler is not None}
+    moving = {site for run in runs for site in _not_still(run)}
+    for at, event in made:
+        if event.site in sites - moving and event.scheduler is not None and _trains(runs[at], event):
+            yield Contrast(at, event)
+
+
+def _not_still(run: Course) -> Iterator[Site]:
+    """Where the schedulers of a run are made that it moves, or that what is not seen may move; or whose rate may be
+    meant to stay as it is."""
+    ends = [event.detail.get(KEPT, "").split() for event in run.events if event.kind is Kind.END]
+    moved = {event.scheduler for event in run.events if event.kind in _MOVES}
+    for event in run.events:
+        if event.kind is Kind.CREATE and event.scheduler is not None:
+            away = any(event.scheduler not in kept for kept in ends)
+            if away or _may_be_constant(event) or not moved.isdisjoint({event.scheduler, None}):
+                yield event.site
+
+
+def _may_be_constant(made: Event) -> bool:
+    """Whether the rate of a scheduler never moves, as far as anybody knows."""
+    return made.detail.get("schedule") == "LambdaLR" and made.detail.keys().isdisjoint({"argument", "unit"})
+
+
+def _trains(run: Course, made: Event) -> bool:
+    """Whether a run that is over has gone back, and stepped the optimizer of a scheduler again and again."""
+    steps = [event for event in run.events if event.kind in STEPS and event.optimizer == made.optimizer]
+    kinds = {event.kind for event in run.events}
+    return len(steps) > 1 and {Kind.BACKWARD, Kind.END} <= kinds

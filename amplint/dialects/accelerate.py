@@ -88,7 +88,7 @@ ACCELERATE = Dialect(
                 "accelerator.py, `clip_grad_norm_`",
             ),
             gates=("`accelerator.backward` steps and zeroes", "utils/deepspeed.py, `DeepSpeedOptimizerWrapper`"),
-            schedules=("the engine its own, otherwise as without it", "accelerator.py, `_prepare_deepspeed`"),
+            schedules=("you, as without it; the engine its own", "accelerator.py, `_prepare_deepspeed`"),
             saves=("`accelerator.save_state`: the engine", "accelerator.py, `save_state`"),
         ),
     ),

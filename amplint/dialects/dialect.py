@@ -232,3 +232,8 @@ class Dialect:
     def leaves_division(self) -> bool:
         """Whether the user divides a loss in every way of training that the framework has."""
         return bool(self.accounts) and all(account.divides[0] == "you" for account in self.accounts)
+
+    @property
+    def leaves_schedules(self) -> bool:
+        """Whether the user steps the schedules in every way of training that the framework has."""
+        return bool(self.accounts) and all(account.schedules[0].startswith("you") for account in self.accounts)

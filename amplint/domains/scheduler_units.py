@@ -93,6 +93,9 @@ def created(run: Run, made: Scheduler, at: ir.Span) -> None:
     if not run.handed:
         run.early.append(made.said)
     run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=made.said)
+    run.horizons.escaped |= (
+        {made.key} if made.base else set()
+    )  # the step of a class of the program's own may be anything
 
 
 def prepared(run: Run, made: Scheduler) -> None:

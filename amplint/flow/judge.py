@@ -211,7 +211,7 @@ def _contrasts(traces: Sequence[Trace], rules: Mapping[str, Rule]) -> list[list[
     """Of each run, the breaches that show beside the others."""
     found: list[list[Breach]] = [[] for _ in traces]
     for rule in rules.values():
-        for one in rule.compare(traces) if rule.compare is not None and len(traces) > 1 else ():
+        for one in rule.compare(traces) if rule.compare is not None else ():
             mild = one.mild or rule.tier is not Tier.ERROR
             found[one.run].append(Breach(rule.id, one.event.site, mild, one.words, calls=one.event.stack))
     return found

@@ -173,9 +173,6 @@ class Param:
     star: str = ""
 
 
-# --- statements ------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
     """`target = value`, one per target."""
@@ -352,8 +349,8 @@ class Library:
     """What a framework does to the training step, as a small program of its own.
 
     `defines`: the public names that it gives a meaning, and what they are called in its body. `adopts`: names that code
-    gives to an object of a class of it. `spelling`: of its own calls. `settings`: those that the project makes.
-    `framework`: it takes a part of the step over; else it is as if the user had written it."""
+    gives to an object of a class of it. `spelling`: of its own calls. `settings`: those that the project makes. A
+    `framework` takes a part of the step over; else it is as if written by the user, who `schedules` unless it does."""
 
     name: str
     body: tuple[Stmt, ...]
@@ -362,6 +359,7 @@ class Library:
     spelling: dict[str, str]
     settings: frozenset[str] = frozenset()
     framework: bool = True
+    schedules: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,10 +368,10 @@ class Program:
 
     `called`: functions that another one calls, methods with a dot. `libraries`: frameworks; `stubs`: other programs
     of libraries; `packages`: all imported. `losses`: what is back-propagated or scaled. `varying`: names that a loop
-    over batches sets anew. `casts`: autocast outside the step. `takers`: what may use gradients. `ranks`: of others.
-    `links`: file and name behind a public name. `quiet` functions do nothing. `freezes`: parameters; `restores`:
-    gradients. `norms_used`: beyond a look. `wider`: classes of dtypes of their own; None: copies? `ignored`: masked.
-    `parts`: models that share some. `forwards`: by place."""
+    over batches sets anew. `casts`: autocast outside the step. `takers`: what may use gradients; `movers`: step
+    schedules. `ranks`: of others. `links`: file and name behind a public name. `quiet` functions do nothing. `freezes`:
+    parameters; `restores`: gradients. `norms_used`: beyond a look. `wider`: classes of dtypes of their own; None:
+    copies? `ignored`: masked. `parts`: models that share some. `forwards`: by place. `reached`: others get at it."""
 
     path: str
     body: tuple[Stmt, ...]
@@ -382,6 +380,7 @@ class Program:
     libraries: tuple[Library, ...] = ()
     stubs: tuple[Library, ...] = ()
     takers: frozenset[Span] = frozenset({NOWHERE})
+    movers: frozenset[Span] = frozenset()
     varying: frozenset[str] = frozenset()
     losses: frozenset[str] = frozenset()
     casts: bool = False
@@ -394,6 +393,7 @@ class Program:
     norms_used: bool = False
     wider: frozenset[str] | None = frozenset()
     ignored: abc.Callable[[], frozenset[str]] = frozenset
+    reached: abc.Callable[[str], object] = str
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()
     forwards: frozenset[tuple[str, Span]] = frozenset()

@@ -13,12 +13,10 @@ from amplint.dialects.syntax import CONFIGURATION, DATA_PARALLEL, FORMER_AMP, FU
 from amplint.flow import program as ir
 from amplint.lower.automatic import overrides_of
 from amplint.lower.custom_functions import unprepared
-from amplint.lower.followed import followed
 from amplint.lower.halves import Half, Halves
 from amplint.lower.handed_losses import HandedLosses
 from amplint.lower.handed_schedules import handed_schedules
 from amplint.lower.kept import kept
-from amplint.lower.kept_in_objects import kept_in_objects
 from amplint.lower.names import children, last, walk
 from amplint.lower.overrides import Overrides
 from amplint.lower.releases import ALL, alternative, asks_for_amp, asks_for_release, attempts, newer
@@ -37,8 +35,8 @@ def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     reader = _Reader(path, body, scope)
     found = _for_several(list(reader.suite(body, _Around(scope))), reader)
     schedules = {_span(fact) for fact in found if SCHEDULES.match(fact.called)}
-    stays = kept(body, schedules) | kept_in_objects(path, body, schedules)
-    stays |= followed(path, body, schedules - stays.keys())
+    stays = kept(body, schedules)
+
     for fact in found:
         reads, trains = stays.get(_span(fact), (None, False))
         yield replace(fact, reads=reads, trains=trains) if reads is not None else fact

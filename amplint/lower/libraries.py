@@ -145,7 +145,7 @@ def _named(body: tuple[ir.Stmt, ...]) -> set[str]:
 def _library(dialect: Dialect, settings: frozenset[str]) -> tuple[ir.Library, Deeds]:
     body, deeds = _read(dialect.behaviour, dialect.program)
     names = (dict(dialect.defines), dict(dialect.adopts), dict(dialect.spelling))
-    return ir.Library(dialect.name, body, *names, settings, dialect.framework), deeds
+    return ir.Library(dialect.name, body, *names, settings, dialect.framework, dialect.leaves_schedules), deeds
 
 
 @cache

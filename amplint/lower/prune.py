@@ -19,6 +19,7 @@ from amplint.lower.forwards import forwards
 from amplint.lower.freezing import may_freeze
 from amplint.lower.giving import giving
 from amplint.lower.half_models import keeps_copies, wider_classes
+from amplint.lower.held_schedules import movers
 from amplint.lower.left_open import is_left_open
 from amplint.lower.names import binds, calls, dotted, functions, last, reaches, reads, walk
 from amplint.lower.norms import computes_with_norms
@@ -28,6 +29,7 @@ from amplint.lower.project import Neighbours, by_their_names, constants_of, is_i
 from amplint.lower.put_aside import restores
 from amplint.lower.ranks import by_hand
 from amplint.lower.rates_by_hand import with_rates_by_hand
+from amplint.lower.reached import reached
 from amplint.lower.relevance import Relevance
 from amplint.lower.stores import counted
 from amplint.lower.usage import Usage, takers, usage_of
@@ -73,6 +75,8 @@ def program_of(
         around.libraries,
         around.stubs,
         takers=takers(every),
+        movers=movers(every, usage.scheduled),
+        reached=reached(path, body),
         varying=_varying(pruned),
         losses=usage.losses,
         casts=_casts(every),

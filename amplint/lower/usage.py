@@ -18,6 +18,7 @@ from amplint.dialects.vocabulary import within
 from amplint.flow import program as ir
 from amplint.lower.driven import driven
 from amplint.lower.held_optimizers import holding, optimizers
+from amplint.lower.held_schedules import schedules
 from amplint.lower.loose_methods import handed
 from amplint.lower.names import binds, calls, last, walk
 from amplint.lower.norms import measures
@@ -36,7 +37,8 @@ class Usage:
     """The methods called on each name, and the wrappers that it is asked for; and the names of functions that clip, of
     what is back-propagated, of scalers, of weight averages, of what wraps a model for several processes, of what it
     made, and of lists of gradients; the calls that drive a training; the names of what gradients are bound to, alone or
-    several; those that optimizers are given where they are made; of losses those that are not what holds one."""
+    several; those that optimizers are given where they are made, and schedules; of losses those that are not what holds
+    one."""
 
     methods: dict[str, frozenset[str]]
     clips: frozenset[str] = frozenset()
@@ -51,6 +53,7 @@ class Usage:
     graded: frozenset[str] = frozenset()
     optimizers: frozenset[str] = frozenset()
     bare: frozenset[str] = frozenset()
+    scheduled: frozenset[str] = frozenset()
 
     def is_scaler(self, name: str) -> bool:
         """Whether a name is used as a gradient scaler is."""
@@ -175,6 +178,8 @@ def _hands_over(call: ir.Call, usage: Usage) -> bool:
         return not only_reads(last(call.func))
     if any(name == "self" or name in usage.holding or usage.plays(name) for name in names):
         return True
+    if not (usage.scheduled.isdisjoint(names) or only_reads(last(call.func))):
+        return True
     if (isinstance(call.func, ir.Name) and hides(last(call.func))) or _may_change_a_model(call, names):
         return True
     return bool(usage.gradients) and any(
@@ -226,6 +231,7 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         driven(body),
         optimizers=frozenset(optimizers(body)),
         bare=frozenset(name for name, bare in losses.items() if bare),
+        scheduled=schedules(body),
     )
     return replace(found, holding=frozenset(holding(body, found.plays)), graded=_graded(body))
 

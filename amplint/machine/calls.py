@@ -10,7 +10,7 @@ from typing import TypeGuard
 from amplint.dialects.constructors import role_of
 from amplint.dialects.methods import PARSES
 from amplint.dialects.unseen import only_reads
-from amplint.domains import averages, freezing, norms, precision, provenance, ranks, retained_losses
+from amplint.domains import averages, escaped_schedules, freezing, norms, precision, provenance, ranks, retained_losses
 from amplint.flow import program as ir
 from amplint.flow.spelling import spelled
 from amplint.machine import (
@@ -190,6 +190,8 @@ def _run_function(
     unknown_calls.hand_over_if_lost(run, node, args, keywords, at)
     if hidden.dispatches(node):
         return unknown_calls.call(run, Symbol(name), args, keywords, at)
+    if len(run.stack) >= MAX_DEPTH or hidden.is_decorated(run, function):
+        escaped_schedules.escape(run, [*args, *keywords.values()])
     if run.in_batches and node is not run.began and hidden.is_remade(run, function):
         run.emit(Kind.OPAQUE, at)
         return Symbol(f"{name}(...)", Origin.OPAQUE)

@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from amplint.dialects.vocabulary import within
-from amplint.domains import scheduler_units
+from amplint.domains import escaped_schedules, scheduler_units
 from amplint.flow import program as ir
 from amplint.machine import attributes, calls, comparison, derived_classes, hidden, objects
 from amplint.machine.assembly import MACHINE
 from amplint.machine.late_setters import set_up
 from amplint.machine.loops import EPOCHS
 from amplint.machine.statements import execute
-from amplint.protocol.events import BESIDE_OTHERS, STEPS, Event, Kind
+from amplint.protocol.events import BESIDE_OTHERS, KEPT, STEPS, Event, Kind
 from amplint.protocol.values import with_changes
 from amplint.state import class_members
 from amplint.state.model import WINDOW, Model
 from amplint.state.run import Cut, Run
 from amplint.state.scopes import Scope
-from amplint.state.values import Class, Function, Instance, Method, Optimizer, Scaler, Symbol, Value
+from amplint.state.values import Class, Function, Instance, Method, Optimizer, Scaler, Scheduler, Symbol, Value
 
 MAX_ENTRIES = 40
 _EPOCH = within("epoch")
@@ -118,6 +118,9 @@ def play(program: ir.Program, entry: Entry, model: Model, forced: dict[str, bool
     detail = _stands_still(run, entry) or _unseen(run)
     scheduler_units.settle(run)
     detail |= {"stepped": "yes"} if run.passed[1] else {}
+    whole = (entry.function is None or entry.loops) and all(library.schedules for library in program.libraries)
+    kept = escaped_schedules.kept(run) if whole else ""
+    detail |= {KEPT: kept} if kept else {}
     run.emit(Kind.END, program.body[-1].at if program.body else ir.NOWHERE, detail=detail)
     return run
 
@@ -163,12 +166,17 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
     run.began = entry.function
     remade = not entry.loops and isinstance(func, (Function, Method)) and hidden.is_remade(run, _function_of(func))
     known, left = set(run.optimizers), list[Scaler]()
+    run.horizons.escaped |= escaped_schedules.made(run) - _own_schedules(run, func)  # other functions may step them
     for turn in range(_turns(entry) if entry.loops else run.model.batches):
         _forget(run, known)
         left = _left_open(run, entry, remade, left)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
         run.in_batches += not entry.loops
-        calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
+        began = len(run.events)
+        escaped_schedules.escape(run, [calls.invoke(run, func, _arguments(entry), {}, entry.function.at)])
+        whole = sum(event.kind is Kind.EPOCH_END for event in run.events[began:]) > 1 and not entry.function.generator
+        run.horizons.escaped |= set() if whole else _own_schedules(run, func)
+        escaped_schedules.escape(run, _others(func))
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
         comparison.compare(run)
@@ -193,6 +201,24 @@ def _left_open(run: Run, entry: Entry, remade: bool, left: list[Scaler]) -> list
     for scaler in left:
         run.emit(Kind.UPDATE, at, scaler=scaler)
     return left
+
+
+def _own_schedules(run: Run, func: Value) -> set[str]:
+    """The schedules that the object of a method keeps, and that nobody else gets at."""
+    found = [(name, value) for name, value in _held(func).items() if isinstance(value, Scheduler)]
+    return {value.key for name, value in found if not run.program.reached(name)}
+
+
+def _others(func: Value) -> list[Value]:
+    """What the object of a method keeps besides schedules of its own."""
+    instance = func.instance if isinstance(func, Method) else None
+    return [value for value in _held(func).values() if not isinstance(value, Scheduler) and value is not instance]
+
+
+def _held(func: Value) -> dict[str, Value]:
+    """The attributes of the object of a method."""
+    instance = func.instance if isinstance(func, Method) else None
+    return instance.attributes if isinstance(instance, Instance) else {}
 
 
 def _function_of(func: Function | Method) -> Function:

@@ -13,6 +13,7 @@ from amplint.dialects import vocabulary as words
 from amplint.dialects.public import QUIET, SEEN
 from amplint.dialects.unseen import hides, is_tool, only_prepares, only_reads, only_runs
 from amplint.dialects.vocabulary import within
+from amplint.domains import escaped_schedules
 from amplint.flow import program as ir
 from amplint.machine import attributes, libraries, places
 from amplint.protocol.events import Kind
@@ -50,6 +51,12 @@ def called_on(run: Run, owner: Value, name: str, at: ir.Span) -> None:
     places.reached(run, owner)
     if isinstance(owner, Instance) and has_hidden_base(owner.klass) and not _computes(name):
         run.emit(Kind.OPAQUE, at)
+
+
+def given(run: Run, owner: Value, value: Value) -> None:
+    """An object keeps a value, which the methods of a base that is not seen can get at."""
+    if isinstance(owner, Instance) and has_hidden_base(owner.klass):
+        escaped_schedules.escape(run, [value])
 
 
 def _computes(name: str) -> bool:
@@ -110,9 +117,15 @@ def is_remade(run: Run, function: Function) -> bool:
     """Whether a decorator has made another function of one that takes part in the step: it may call it now and then,
     and do more."""
     node = function.node
-    if not isinstance(node, ir.Function) or run.in_library or not (node.steps or node.zeroes or node.backward):
-        return False
-    return any(_remakes(run, function.scope, one) for one in node.decorators)
+    acts = isinstance(node, ir.Function) and (node.steps or node.zeroes or node.backward)
+    return acts and is_decorated(run, function)
+
+
+def is_decorated(run: Run, function: Function) -> bool:
+    """Whether a decorator that is not seen has made another function of one of the program."""
+    node = function.node
+    decorators = node.decorators if isinstance(node, ir.Function) and not run.in_library else ()
+    return any(_remakes(run, function.scope, one) for one in decorators)
 
 
 def dispatches(node: ir.Function | ir.Lambda) -> bool:

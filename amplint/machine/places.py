@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from amplint.dialects.public import QUIET
+from amplint.domains import escaped_schedules
 from amplint.flow import program as ir
 from amplint.state import counting, known_numbers, mappings
 from amplint.state.counts import Count
@@ -43,6 +44,7 @@ _CHANGES = frozenset("add append clear discard pop remove subtract update".split
 def put(run: Run, owner: Value, key: Value, value: Value) -> None:
     """`owner.key = value`, or `owner[key] = value`. Only numbers are kept, and what is put into a model's output."""
     text = _known_by(owner)
+    escaped_schedules.escape(run, [value])
     if text is None:
         return
     if isinstance(value, Scaler):

@@ -17,6 +17,7 @@ from amplint.machine import (
     attributes,
     calls,
     first_choices,
+    hidden,
     libraries,
     loops,
     neighbours,
@@ -92,6 +93,7 @@ def assign(run: Run, scope: Scope, target: ir.Expr, value: Value) -> None:
         else:
             name = f"self.{target.name}" if isinstance(owner, Instance) else spelled(target)
             attributes.write(run, owner, target.name, named(run, value, name))
+            hidden.given(run, owner, value)
             replaced(run, owner)
     elif isinstance(target, ir.Display):
         unpacking.unpack(run, scope, target, value)

@@ -13,7 +13,7 @@ from amplint.dialects.gradients import writes_gradients
 from amplint.dialects.public import computes
 from amplint.dialects.unseen import hides, is_tool, only_reads, only_runs
 from amplint.dialects.vocabulary import within
-from amplint.domains import parameter_dtypes
+from amplint.domains import escaped_schedules, parameter_dtypes
 from amplint.flow import program as ir
 from amplint.machine import hidden, libraries, places
 from amplint.protocol.events import Kind
@@ -71,6 +71,7 @@ def hand_over(run: Run, func: Symbol, args: list[Value], keywords: dict[str, Val
     owner = "" if ITSELF in func.tags else owner
     handed, reads = [*args, *keywords.values()], only_reads(short)
     libraries.handed_over(run, handed)
+    escaped_schedules.escape(run, () if reads else handed)
     parameter_dtypes.handed_over(run, owner, short, handed)
     if not reads and any(map(libraries.is_one, handed)):
         run.owes = False

@@ -54,6 +54,8 @@ class Kind(Enum):
 
 STEPS = frozenset({Kind.STEP, Kind.SCALER_STEP})
 
+KEPT = "kept"
+"""Of the end of a run: the schedules that only code which is seen has held."""
 BESIDE_OTHERS = "beside others"
 """The detail of the end of a run in which all that can use gradients was seen to step."""
 

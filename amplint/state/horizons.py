@@ -23,6 +23,7 @@ class Horizons:
     its decays, with those details. `rates`: by where one is set by hand, and its total, the position that it was set by
     last, and its schedule. `shared`: the texts of the loaders that loops went through of which each rank is handed a
     share; `unshared`: of the others. `epoch`: the events between which the last loop ran whose end is that of an epoch.
+    `escaped`: the keys of schedules that code which is not seen has got hold of.
     """
 
     warm: list[tuple[dict[str, str], dict[str, str]]] = field(default_factory=list)
@@ -39,3 +40,4 @@ class Horizons:
     unshared: set[str] = field(default_factory=set)
     epoch: tuple[int, int] = (0, 0)
     rates: dict[tuple[ir.Span, str], tuple[Value, Scheduler]] = field(default_factory=dict)
+    escaped: set[str] = field(default_factory=set)

@@ -84,10 +84,12 @@ None. Where it steps depends on what its numbers count.
 """
 
 import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
-from amplint.catalogue.contrasts import idle_in_a_branch
+from amplint.catalogue.contrasts import idle_in_a_branch, still_in_every_run
 from amplint.catalogue.horizons import never_stepped
-from amplint.catalogue.rule import Rule, Tier
+from amplint.catalogue.rule import Contrast, Course, Rule, Tier
 from amplint.protocol.events import Kind
 from amplint.protocol.facts import IDLE, Fact
 from amplint.protocol.state import Moment
@@ -111,6 +113,11 @@ def _still(moment: Moment) -> dict[str, str] | None:
     return {} if never_stepped(moment) else None
 
 
+def _compared(runs: Sequence[Course]) -> Iterator[Contrast]:
+    """The schedulers that a branch leaves out, and those that nothing moves."""
+    return chain(idle_in_a_branch(runs), still_in_every_run(runs))
+
+
 RULE = Rule(
     tier=Tier.ERROR,
     message="the scheduler is never stepped: the learning rate stays what its constructor made of it",
@@ -118,6 +125,6 @@ RULE = Rule(
     find=_idle,
     observe=_still,
     reads=frozenset({Kind.END}),
-    compare=idle_in_a_branch,
+    compare=_compared,
     place=Kind.CREATE,
 )
