@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from amplint.catalogue.rule import Contrast, Course
-from amplint.protocol.cadence import BY_HAND
+from amplint.protocol.cadence import BY_HAND, CONSTANT
 from amplint.protocol.events import KEPT, STEPS, Event, Kind, Site
 
 _MOVES = frozenset({Kind.SCHEDULER_STEP, Kind.SCHEDULER_TOLD})
@@ -83,20 +83,15 @@ def still_in_every_run(runs: Sequence[Course]) -> Iterator[Contrast]:
 
 
 def _not_still(run: Course) -> Iterator[Site]:
-    """Where the schedulers of a run are made that it moves, or that what is not seen may move; or whose rate may be
-    meant to stay as it is."""
+    """Where the schedulers of a run are made that it moves, or that what is not seen may move, or whose rate is to stay
+    as it is."""
     ends = [event.detail.get(KEPT, "").split() for event in run.events if event.kind is Kind.END]
     moved = {event.scheduler for event in run.events if event.kind in _MOVES}
     for event in run.events:
         if event.kind is Kind.CREATE and event.scheduler is not None:
             away = any(event.scheduler not in kept for kept in ends)
-            if away or _may_be_constant(event) or not moved.isdisjoint({event.scheduler, None}):
+            if away or CONSTANT in event.detail or not moved.isdisjoint({event.scheduler, None}):
                 yield event.site
-
-
-def _may_be_constant(made: Event) -> bool:
-    """Whether the rate of a scheduler never moves, as far as anybody knows."""
-    return made.detail.get("schedule") == "LambdaLR" and made.detail.keys().isdisjoint({"argument", "unit"})
 
 
 def _trains(run: Course, made: Event) -> bool:

@@ -17,6 +17,7 @@ from amplint.flow import program as ir
 from amplint.protocol.cadence import (
     ALONE,
     AMISS,
+    CONSTANT,
     EACH_AGAIN,
     EPOCHS,
     EPOCHS_AGAIN,
@@ -44,7 +45,18 @@ from amplint.state import roles, truths
 from amplint.state.counting import as_attribute, as_symbol, names_window, tags_of
 from amplint.state.known_numbers import window_of
 from amplint.state.run import Run
-from amplint.state.values import Keywords, Loss, Optimizer, Public, Scheduler, Symbol, Value, last_part, text_of
+from amplint.state.values import (
+    Function,
+    Keywords,
+    Loss,
+    Optimizer,
+    Public,
+    Scheduler,
+    Symbol,
+    Value,
+    last_part,
+    text_of,
+)
 
 _SCHEDULES = {name: schedule for dialect in DIALECTS for name, schedule in dialect.schedules.items()}
 _WARMS = within(words.WARMING)
@@ -66,6 +78,8 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
         made.said[HOLDS] = "yes"
     factors = _argument(args, keywords, "lr_lambda", 1) if short in OF_FUNCTIONS else None
     made.factors = tuple(factors) if isinstance(factors, (list, tuple)) else (factors,)
+    if schedule.constant or (factors is not None and all(map(_is_constant, made.factors))):
+        made.said[CONSTANT] = "yes"
     if any(isinstance(factor, Symbol) for factor in made.factors):
         made.said["argument"] = "lr_lambda"  # what such a function counts is not known
     for argument, position in schedule.horizons.items():
@@ -80,6 +94,12 @@ def begin(run: Run, made: Scheduler, name: str, args: list[Value], keywords: dic
                 made.said[SEVERAL] = "yes"
     if schedule.warm is not None:
         _warm(run, schedule.warm[0], _argument(args, keywords, *schedule.warm), made.said)
+
+
+def _is_constant(factor: Value) -> bool:
+    """Whether a function gives the same number whatever it is told."""
+    body = factor.node.body if isinstance(factor, Function) else None
+    return isinstance(body, ir.Const)
 
 
 def _is_many(value: Value) -> bool:

@@ -9,6 +9,8 @@ from amplint.protocol.events import STEPS, Event, Kind, Site
 from amplint.protocol.values import with_changes
 
 MICRO_BATCHES, UPDATES, EPOCHS = UNITS = ("micro-batches", "updates", "epochs")
+CONSTANT = "constant"
+"""Of a schedule: its rate never moves."""
 HOLDS = "first value holds"
 """In the detail of a schedule's creation: for more than one step."""
 AMISS = "amiss"
