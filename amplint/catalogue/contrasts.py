@@ -84,13 +84,13 @@ def still_in_every_run(runs: Sequence[Course]) -> Iterator[Contrast]:
 
 def _not_still(run: Course) -> Iterator[Site]:
     """Where the schedulers of a run are made that it moves, or that what is not seen may move, or whose rate is to stay
-    as it is."""
+    as it is; or in whose place another one moves."""
     ends = [event.detail.get(KEPT, "").split() for event in run.events if event.kind is Kind.END]
-    moved = {event.scheduler for event in run.events if event.kind in _MOVES}
+    moved = {event.optimizer for event in run.events if event.kind in _MOVES}
     for event in run.events:
         if event.kind is Kind.CREATE and event.scheduler is not None:
             away = any(event.scheduler not in kept for kept in ends)
-            if away or CONSTANT in event.detail or not moved.isdisjoint({event.scheduler, None}):
+            if away or CONSTANT in event.detail or not moved.isdisjoint({event.optimizer, None}):
                 yield event.site
 
 
