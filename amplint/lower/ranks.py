@@ -9,6 +9,7 @@ from amplint.dialects import DIALECTS
 from amplint.dialects import vocabulary as words
 from amplint.dialects.vocabulary import names_tokens, within
 from amplint.flow import program as ir
+from amplint.lower.carried import carried
 from amplint.lower.names import binds, imports, last, public_name, walk
 
 _WRAPPERS = frozenset(name for dialect in DIALECTS for name in dialect.wrappers)
@@ -131,7 +132,7 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     }
     names = {str(getattr(node, "name", "") or getattr(node, "text", "")) for node in nodes if id(node) not in entered}
     called = {last(node.func) for node in nodes if isinstance(node, ir.Call)}
-    reduces = any(map(_combines, called)) or bool(called & _COLLECTIVES and names & {"grad", "main_grad"})
+    reduces = any(map(_combines, called)) or _reduces_gradients(body, nodes)
     defers = any(map(_DEFERS, names))
     reduces = reduces or any(map(_may_reduce, nodes)) or (not defers and any(map(_synchronizes, nodes)))
     gathers = any("gather" in name.lower() for name in called)
@@ -140,6 +141,18 @@ def by_hand(body: Iterable[ir.Stmt]) -> frozenset[str]:
     found = {"defers": defers, "reduces": reduces, "gathers": gathers, "collects": collects}
     found["hands_rates"] = any(map(_HANDS_ON, called)) and _hands_rates(nodes)
     return frozenset(name for name, holds in found.items() if holds)
+
+
+def _reduces_gradients(body: Iterable[ir.Stmt], nodes: Iterable[object]) -> bool:
+    """Whether a collective operation is handed gradients, or what was computed of them."""
+    calls = [node for node in nodes if isinstance(node, ir.Call) and last(node.func) in _COLLECTIVES]
+    known = carried(body, _is_gradient, walk) if calls else frozenset()
+    handed = [value for call in calls for value in (*call.args, *(value for _, value in call.keywords))]
+    return any(_is_gradient(part) or last(part) in known for value in handed for part in walk(value))
+
+
+def _is_gradient(node: object) -> bool:
+    return isinstance(node, ir.Attr) and node.name in ("grad", "main_grad")
 
 
 def _hands_rates(nodes: Iterable[object]) -> bool:

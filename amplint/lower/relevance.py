@@ -78,6 +78,7 @@ class Relevance:
         self._setting: set[str] = set()
         self._choosing: set[str] = set()
         self.wanted: set[str] = {name.lstrip(".") for name in deeds.acting} | asked | self._schedules.asked
+        self.wanted |= usage.scheduled
         self._known = _defined(body) | words
         self._going_back = {name.lstrip(".") for name in deeds.going_back} | {""}
         self._whole = several_models(usage) or "grad" in usage.methods.get("autograd", ())
