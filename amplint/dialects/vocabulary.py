@@ -120,6 +120,8 @@ HIDDEN = """backward backwards backprop backpropagate zero_grad zerograd step st
 DECORATING = """time timed times timeit timer profile profiled trace traced annotate nvtx record catch retry typed
     typechecked jaxtyped beartype deprecated override cache cached main command script jit compile"""
 """Of decorators that leave a function what it is."""
+REPEATING = "every each repeat repeats repeated repeatedly times once again only when unless skip"
+"""Of decorators that call a function more than once, or not each time."""
 
 TAKING = "step steps stepping optimize optimise optimized apply applied update hook hooks callback callbacks"
 GRADIENTS = "grad grads gradient gradients"

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _SEEN = frozenset(sys.stdlib_module_names) | GOVERNS | SEEN | {"object"}
 _BUILTINS = frozenset(dir(builtins))
 _BESIDE = within(words.DECORATING)
+_MAY_REPEAT = within(words.ACTING, words.TAKING, words.WINDOW, words.REPEATING)
 _HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
 
 
@@ -115,17 +116,23 @@ def acts_later(value: Value) -> bool:
 
 def is_remade(run: Run, function: Function) -> bool:
     """Whether a decorator has made another function of one that takes part in the step: it may call it now and then,
-    and do more."""
+    and do more. One that is not seen calls it once, unless its name says a word of a step or of several."""
     node = function.node
     acts = isinstance(node, ir.Function) and (node.steps or node.zeroes or node.backward)
-    return acts and is_decorated(run, function)
+    found = _decorators(run, function) if acts else []
+    return any(not isinstance(value, (Public, Symbol)) or _MAY_REPEAT(name) for name, value in found)
 
 
 def is_decorated(run: Run, function: Function) -> bool:
-    """Whether a decorator that is not seen has made another function of one of the program."""
+    """Whether a decorator that is not seen has a function of the program, and what it is given."""
+    return bool(_decorators(run, function))
+
+
+def _decorators(run: Run, function: Function) -> list[tuple[str, Value]]:
+    """The decorators of a function that may make another one of it: the name of each, and what it is."""
     node = function.node
     decorators = node.decorators if isinstance(node, ir.Function) and not run.in_library else ()
-    return any(_remakes(run, function.scope, one) for one in decorators)
+    return [found for one in decorators for found in _remakes(run, function.scope, one)]
 
 
 def dispatches(node: ir.Function | ir.Lambda) -> bool:
@@ -139,14 +146,17 @@ def is_everything(node: ir.Expr) -> bool:
     return isinstance(node, ir.Call) and isinstance(node.func, ir.Name) and node.func.name == "locals"
 
 
-def _remakes(run: Run, scope: Scope, decorator: ir.Expr) -> bool:
+def _remakes(run: Run, scope: Scope, decorator: ir.Expr) -> list[tuple[str, Value]]:
+    """The name of a decorator and what it is, if it may make another function of the one that it is given."""
     named = decorator.func if isinstance(decorator, ir.Call) else decorator
     if not isinstance(named, (ir.Name, ir.Attr)) or named.name in _BUILTINS | attributes.SETTERS:
-        return False
+        return []
     value = run.evaluate(scope, named)
     if isinstance(value, Public):
-        return value.name.partition(".")[0] not in _SEEN and not _leaves(value.name)
-    return not (libraries.defines(value) or _leaves(named.name))
+        plain = value.name.partition(".")[0] in _SEEN or _leaves(value.name)
+    else:
+        plain = libraries.defines(value) or _leaves(named.name)
+    return [] if plain else [(named.name, value)]
 
 
 def _leaves(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from amplint.dialects.vocabulary import within
 from amplint.domains import loss_arithmetic, parameter_owners, ranks, schedule_meanings, scheduler_units
 from amplint.flow import program as ir
 from amplint.machine import gradient_values, places, step_methods
@@ -289,9 +290,14 @@ def _among(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Valu
     return next((_played(run, [one, role], {}, at) for one in found), None)
 
 
+_IS_THERE = within("available installed importable find_spec")
+
+
 def _decided(run: Run, args: list[Value], keywords: Keywords, at: ir.Span) -> Value:
-    """`decided(word)`: whether the user's program has asked about something called so, and it is so in this run."""
-    found = [key for key, choice in run.decisions.items() if choice.value and _text(args[0]) in key.lower()]
+    """`decided(word)`: whether the user's program has asked about something called so, and it is so in this run. That a
+    package is there does not say that it is in use."""
+    asked = [key for key, choice in run.decisions.items() if choice.value and not _IS_THERE(key)]
+    found = [key for key in asked if _text(args[0]) in key.lower()]
     run.consulted += found
     return bool(found)
 
