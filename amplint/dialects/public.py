@@ -75,6 +75,17 @@ def asks_the_machine(name: str) -> bool:
     return name.startswith(_ASKS)
 
 
+_TENSORS = frozenset(
+    """arange as_tensor cat empty eye from_numpy full full_like linspace ones ones_like rand randint randn stack tensor
+    zeros zeros_like""".split()
+)
+
+
+def makes_a_tensor(name: str) -> bool:
+    """Whether a function of torch itself makes a tensor, and never gives None."""
+    return name.startswith("torch.") and name.removeprefix("torch.") in _TENSORS
+
+
 def makes_a_module(name: str) -> bool:
     """Whether a function of such a library is the class of a module: no tensor, and never None."""
     short = name.rpartition(".")[2]

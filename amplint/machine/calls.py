@@ -169,6 +169,7 @@ def invoke(run: Run, func: Value, args: Arguments, keywords: Keywords, at: ir.Sp
     if isinstance(func, Bound) and isinstance(func.owner, Class):  # what a library reads its arguments from is not seen
         return objects.instantiate(run, func.owner, [], Incomplete(keywords), at)
     if isinstance(func, Bound):
+        escaped_schedules.escape(run, [*args, *keywords.values()] if type(func.owner) is Symbol else ())
         return step_methods.call(run, func, args, keywords, at)
     if isinstance(func, Partial):
         return invoke(run, func.function, [*func.args, *args], func.given(keywords), at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amplint.dialects.constructors import role_of
 from amplint.dialects.dialect import Role
 from amplint.dialects.public import QUIET
-from amplint.domains import parameter_dtypes, scheduler_units, schedules, told_windows
+from amplint.domains import escaped_schedules, parameter_dtypes, scheduler_units, schedules, told_windows
 from amplint.flow import program as ir
 from amplint.machine import attributes, hidden, libraries, public_calls
 from amplint.state import class_members, roles
@@ -40,6 +40,7 @@ def instantiate(run: Run, klass: Class, args: Arguments, keywords: Keywords, at:
     schedule = _base(klass, Role.SCHEDULER)
     if schedule is not None:
         return _schedule(run, instance, schedule, args, keywords, at)
+    escaped_schedules.escape(run, [*args, *keywords.values()] if hidden.has_hidden_base(klass) else ())
     _construct(run, instance, args, keywords, at)
     parameter_dtypes.constructed(run, instance)
     return instance

@@ -30,6 +30,7 @@ from amplint.machine.primitives import PLAIN, PRIMITIVES
 from amplint.protocol.events import ELEMENTS, Kind
 from amplint.protocol.precision import MISSES_FLOAT16, Precision
 from amplint.protocol.ranks import Wrapper
+from amplint.protocol.values import with_changes
 from amplint.state import roles, truths
 from amplint.state.contexts import Averaged
 from amplint.state.counting import tags_of
@@ -104,7 +105,7 @@ def _unknown(run: Run, name: str, args: list[Value], keywords: Keywords, at: ir.
     if not governed or _is_optimizer(name, args):
         if public.computes(name):
             made = _tensor(name, args, keywords)
-            if made.present:
+            if public.makes_a_module(name):
                 parameter_dtypes.module(run, made, keywords)
             return made
         if name.rpartition(".")[2] in public.CLIPS and args and not _holds_a_part(run, [*args, *keywords.values()]):
@@ -156,7 +157,8 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
         return Symbol(f"{name}({inner})", origin, tags=frozenset({DEVICE}), given=values[0])
     given = [value for value in values if isinstance(value, Symbol)]
     half = bool(given) and all(value.half for value in given) and "dtype" not in keywords
-    made = Symbol(f"{name}({inner})", origin, ran=own, half=half, reach=through, present=module)
+    made = Symbol(f"{name}({inner})", origin, ran=own, half=half, reach=through)
+    made = with_changes(made, present=module or public.makes_a_tensor(name))
     return tensors.computed(made, short, values)
 
 

@@ -103,12 +103,16 @@ def call(
     if owner and (method in _METHODS or _moves_a_schedule(owner, method)):
         found = _method(run, func, owner, method, args, keywords, at)
         if found is not None:
-            return found
+            return _present(func, found)
     elif owner and _hidden_from_us(method) and roles.role_of(run, Symbol(owner, func.origin)) == "optimizer":
         run.emit(Kind.OPAQUE, at, roles.optimizer(run, Symbol(owner, func.origin, governed=func.governed)))
     if not quiet and not _clips_numbers(run, func, args):
         unseen.hand_over(run, func, args, keywords, at)
-    made = _plain(run, func, args, keywords, at)
+    return _present(func, _plain(run, func, args, keywords, at))
+
+
+def _present(func: Symbol, made: Value) -> Value:
+    """What a call returned, which is never None if that is what its name says."""
     return with_changes(made, present=True) if isinstance(made, Symbol) and gives_an_object(func.text) else made
 
 
@@ -211,7 +215,7 @@ def _backward(run: Run, symbol: Symbol, args: list[Value], keywords: dict[str, V
     if libraries.takes_back(run, symbol.reach, symbol, at):
         return Symbol("None")
     run.loop_gate = None
-    by_hand = any(loss_scales.is_of_scaler(run, value) for value in (*args, *keywords.values()))
+    by_hand = any(value is not None for value in (*args[:1], keywords.get("gradient")))  # it may be scaled, or no loss
     scaled = None if by_hand else loss_scales.scaled(run, symbol)
     through = provenance.asked(run, symbol.reach)
     detail = precision.scales_elsewhere(run, symbol.ran, scaled) | ({"whole": "yes"} if symbol.forward else {})

@@ -100,4 +100,5 @@ RULE = Rule(
     place=Kind.REUSED,
     because=((Kind.BACKWARD, "the last loss before the second step"), (Kind.STEP, "a step uses the gradients here")),
     words=twice_words,
+    hides=("clip-after-step",),  # what is clipped between the two is stepped by the second
 )
