@@ -84,6 +84,8 @@ _SCHEDULES: dict[str, Schedule] = {
     for module in modules
     for name, schedule in schedules.items()
 }
+_OPTIMIZERS = tuple("adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam".split())
+"""The modules that the classes of `torch.optim` are defined in (torch 2.13, `optim/__init__.py`)."""
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
 
 _OF_OPTIMIZERS = frozenset(
@@ -100,6 +102,7 @@ TORCH = Dialect(
         **{f"torch.nn.modules.loss.{name}": Role.CRITERION for name in _CRITERIA},
         "torch.optim.lr_scheduler.*": Role.SCHEDULER,
         "torch.optim.*": Role.OPTIMIZER,
+        **{f"torch.optim.{module}.*": Role.OPTIMIZER for module in _OPTIMIZERS},
         "bitsandbytes.optim.*": Role.OPTIMIZER,
         "transformers.AdamW": Role.OPTIMIZER,
         "transformers.Adafactor": Role.OPTIMIZER,

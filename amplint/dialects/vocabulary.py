@@ -12,6 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 OPTIMIZER = "optimizer optimizers optimiser optimisers optim optims opt opts optimizerd optimizerg"
+OPTIONS = "opt opts"
+"""Of those, what options are called as well."""
+OF_SETTINGS = "of settings"
+"""Stands among the methods that a module calls on a name: what is read of it, no optimizer has."""
 OPTIMIZER_ITSELF = "optimizer optimiser"
 OF_OPTIMIZER = """parameters parameter params param groups group kwargs args arg cfg config conf configuration settings
     options hparams dict name names type kind cls"""

@@ -25,7 +25,7 @@ from amplint.lower.norms import measures
 from amplint.lower.ranks import SWITCH, asked, wrapped, wrapping
 
 _SCHEDULER, _OPTIMIZER, _SCALER = within(words.SCHEDULER, "lr"), within(words.OPTIMIZER), within(words.SCALER)
-_MODEL = within(words.MODEL)
+_MODEL, _OPTIONS = within(words.MODEL), within(words.OPTIONS)
 _SCALING = frozenset({"scale", "unscale_"})
 _AVERAGES = frozenset(name.rpartition(".")[2] for name in AVERAGES)
 _STACKED = frozenset({"callback", "enter_context", "push"})
@@ -217,6 +217,8 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
                 if _steps_for(node.func):
                     methods.setdefault(last(node.args[0]) if node.args else "", set()).add("step")
+    for name in _settings(body):
+        methods.setdefault(name, set()).add(words.OF_SETTINGS)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
@@ -234,6 +236,20 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
         scheduled=schedules(body),
     )
     return replace(found, holding=frozenset(holding(body, found.plays)), graded=_graded(body))
+
+
+_OF_OPTIMIZERS = frozenset({"param_groups", "state", "defaults", "optimizer", "optim", "lr", "rate", "learning_rate"})
+
+
+def _settings(body: Iterable[ir.Stmt]) -> Iterator[str]:
+    """The names of options that may be taken for optimizers: an attribute is read that is neither a method nor one of
+    an optimizer."""
+    nodes = [node for statement in body for node in walk(statement)]
+    called = {id(node.func) for node in nodes if isinstance(node, ir.Call)}
+    for node in nodes:
+        if isinstance(node, ir.Attr) and node.name not in _OF_OPTIMIZERS and id(node) not in called:
+            if _OPTIONS(last(node.owner)) and node.name not in _ACTS:
+                yield last(node.owner)
 
 
 def _handed_on(body: Iterable[ir.Stmt]) -> dict[str, set[str]]:

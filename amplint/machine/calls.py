@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import TypeGuard
 
 from amplint.dialects.constructors import role_of
-from amplint.dialects.methods import PARSES
+from amplint.dialects.methods import MOVES, PARSES
 from amplint.dialects.unseen import only_reads
 from amplint.domains import averages, escaped_schedules, freezing, norms, precision, provenance, ranks, retained_losses
 from amplint.flow import program as ir
@@ -227,7 +227,8 @@ def _left_aside(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir
     if run.in_batches:
         places.handed_over(run, [*handed, *keywords.values()])
     text = f"{text_of(instance)}.{name}" if instance is not None else name
-    return unknown_calls.call(run, Symbol(text), handed, keywords, at, quiet=True)
+    made = unknown_calls.call(run, Symbol(text), handed, keywords, at, quiet=True)
+    return instance if name in MOVES and instance is not None else made
 
 
 def _only_looks(node: ir.Function | ir.Lambda, args: Arguments) -> bool:

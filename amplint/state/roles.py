@@ -178,7 +178,9 @@ def _role(name: str, used: frozenset[str]) -> str | None:
         return "scaler"
     if "step" in used and is_scheduler_name(name):
         return "scheduler"
-    if ("zero_grad" in used and "step" in used) or (_OPTIMIZER(name) and not _OF_OPTIMIZER(name)):
+    if "zero_grad" in used and "step" in used:
+        return "optimizer"
+    if _OPTIMIZER(name) and not _OF_OPTIMIZER(name) and ("step" in used or words.OF_SETTINGS not in used):
         return "optimizer"
     return None
 
