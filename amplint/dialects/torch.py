@@ -219,7 +219,7 @@ TORCH = Dialect(
     quiet=frozenset(
         """state_dict load_state_dict add_param_group train eval get_last_lr get_lr get_scale get_growth_factor
         get_backoff_factor get_growth_interval _found_inf_per_device set_growth_interval items keys values __repr__
-        share_memory register_state_dict_pre_hook param_groups to_dict""".split()
+        share_memory consolidate_state_dict register_state_dict_pre_hook param_groups to_dict""".split()
     ),
     computes=("torch.",),
     asks=(

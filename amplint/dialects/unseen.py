@@ -45,7 +45,8 @@ def hides(name: str) -> bool:
 
     What is called `clip` and no more may clip anything. `on_train_batch_end` tells listeners of a part of the step.
     """
-    changes = _HIDES(name) or name in ("clip", "clip_") or (_OF_GRADIENTS(name) and _ACTS(name) and not _ASIDE(name))
+    acts = not _ASIDE(name) and (_HIDES(name) or (_OF_GRADIENTS(name) and _ACTS(name)))
+    changes = acts or name in ("clip", "clip_")
     return words.words(name)[:1] != ("on",) and changes and not _READS(name)
 
 

@@ -89,7 +89,7 @@ READING = """lr lrs learning_rate sched scheduler schedulers schedule warmup war
     pprint summary summarize summarise count counts describe repr str len length info show report display plot dump
     load loads resume restore hasattr getattr isinstance type types id get is has should can watch format inspect
     stats statistics monitor record debug dtype name names size memory num register early_stop early_stopper
-    early_stopping"""
+    early_stopping fit_transform"""
 """Words of those who look, keep what they see, bring back what was kept, or change the rate and nothing else."""
 
 COMPUTING = """loss losses criterion compute calc calculate evaluate evaluation eval validate validation val valid

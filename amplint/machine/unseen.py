@@ -134,10 +134,10 @@ def _may_train(run: Run, owner: str, short: str, given: list[Value], at: ir.Span
     if (modelled or own) and (run.path, at) in run.program.forwards:
         return False
     if modelled and not owner and not only_runs(short):
-        return not roles.is_model(run, Symbol(short))  # one model is given what another one has made
-    if not hides(short):
+        return not (roles.is_model(run, Symbol(short)) or short[:1].isupper())  # a model runs it, an object keeps it
+    if not hides(short) or (owner and is_tool(owner)):
         return False
-    return (bool(owner) and not is_tool(owner)) or any(_may_hold(run, value) for value in given)
+    return bool(owner) or any(_may_hold(run, value) for value in given)
 
 
 def _may_hold(run: Run, value: Value) -> bool:
