@@ -291,18 +291,25 @@ def _breaches(
     played: Played, rules: Mapping[str, Rule], unsettled: Set[tuple[str, Site]] = frozenset()
 ) -> list[Breach]:
     """The breaches of a program from all of its entries, or as many as settle others; what one entry has run, the next
-    need not. What a function does that is only handed a window of 1 is latent."""
+    need not: if not all of its runs were played, it tells of places that none of them has come to. What a function does
+    that is only handed a window of 1 is latent."""
     found: dict[tuple[str, Site], Breach] = {}
-    executed: set[int] = set()
+    executed, settled, visited = set[int](), set[int](), set[Site]()
     shortened: dict[int, str] = {}
     for at in range(len(played.entries)):
-        if played.has_run(at, executed) or played.leaves_out(at):
+        if played.has_run(at, settled) or played.leaves_out(at):
             continue
-        ones = played.ones_at(at, shortened)
-        for run in played.runs(at)[0]:
+        ones, again = played.ones_at(at, shortened), played.has_run(at, executed)
+        played.brief |= {at} if again else set()
+        runs, complete = played.runs(at)
+        for run in runs:
             executed |= run.executed
+            settled |= run.executed if complete else set()
             shortened |= run.shortened
-        for breach in _judged(played, at, rules):
+        judged = _judged(played, at, rules)
+        judged = [breach for breach in judged if breach.site not in visited] if again else judged
+        visited.update(*(trace.visited for trace in played.traces(at)))
+        for breach in judged:
             breach = replace(breach, mild=True, latent=ones) if ones else breach
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):

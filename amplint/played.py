@@ -30,6 +30,10 @@ MOST_DOUBTED = 24
 """Runs from one entry that are played after all others, because they may refute what those show."""
 
 
+BRIEF = 4
+"""How many times fewer runs are played from an entry that others came to."""
+
+
 @dataclass
 class _Runs:
     """The runs from an entry, the model that they are played on, the choices that were tried after them, how many
@@ -49,7 +53,8 @@ class Played:
     `tail`: how many batches are left over of an epoch. `patience`: how many times as many runs as usual may be tried.
     `ones`: windows that have a single micro-step. `budget`: what other runs of the same file have spent of. `along`:
     the same program on another model; what was decided in its runs is decided here, and nothing else is tried.
-    `defaults`: of the options of the program: what it does under these is always played.
+    `defaults`: of the options of the program: what it does under these is always played. `brief`: the entries from
+    which fewer runs are played, since others came there.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class Played:
         self._through = passing_on(program)
         self._runs: dict[int, _Runs] = {}
         self._asked: set[int] = set()
+        self.brief: set[int] = set()
 
     def anew(self, tail: int = 1, patience: int = 1) -> Played:
         """The same program, of which nothing has been played."""
@@ -168,7 +174,8 @@ class Played:
                 elif known := self.along.known(at) if self.along is not None else []:
                     made = self._different([one(run.choices) for run in known]), self._along_is_complete(at)
                 else:
-                    runs, complete = all_runs(one, idle=idle, patience=self.patience)
+                    patience = self.patience / BRIEF if at in self.brief else self.patience
+                    runs, complete = all_runs(one, idle=idle, patience=patience)
                     made = [*runs, *self._by_default(one, runs)], complete
                 return _Runs(model, *made, cost=sum(costs))
             except Again:

@@ -76,7 +76,7 @@ def all_runs(
     play: Callable[[dict[str, bool], R | None], R],
     limit: int = MAX_RUNS,
     idle: Counter[str] | None = None,
-    patience: int = 1,
+    patience: float = 1,
 ) -> tuple[list[R], bool]:
     """One run per assignment, and whether that was all of them. `idle` is known from before, and learns.
 
@@ -84,7 +84,7 @@ def all_runs(
     happened than in that one. `patience`: how many times as much as usual may be tried.
     """
     search = _Search(play, Counter() if idle is None else idle)
-    complete = search.finish(limit * patience, MAX_COST * patience)
+    complete = search.finish(int(limit * patience), int(MAX_COST * patience))
     return search.runs, complete
 
 

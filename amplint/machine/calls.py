@@ -227,8 +227,11 @@ def _left_aside(run: Run, name: str, args: Arguments, keywords: Keywords, at: ir
     if run.in_batches:
         places.handed_over(run, [*handed, *keywords.values()])
     text = f"{text_of(instance)}.{name}" if instance is not None else name
+    if name in MOVES and instance is not None:
+        return instance
     made = unknown_calls.call(run, Symbol(text), handed, keywords, at, quiet=True)
-    return instance if name in MOVES and instance is not None else made
+    through = provenance.of([] if only_reads(name) else [*handed, *keywords.values()])
+    return with_changes(made, reach=made.reach | through) if isinstance(made, Symbol) else made
 
 
 def _only_looks(node: ir.Function | ir.Lambda, args: Arguments) -> bool:
