@@ -67,9 +67,9 @@ In Lightning's manual optimization (`self.automatic_optimization = False`) the T
 epoch, or by nobody.
 
 A scheduler that an object keeps is nobody else's if the object runs all epochs itself, and nothing that is not seen
-gets at it. One that goes from function to function is followed through the module that makes it and trains. Any other
-one that is returned, stored or passed on may be stepped elsewhere: nothing is said of it before the program runs. In a
-run something is said when it is over, and two epochs or a hundred updates were seen.
+gets at it. One that goes from function to function, or to another file, is followed as long as all that has it is seen.
+Any other one that is returned, stored or passed on may be stepped elsewhere: nothing is said of it before the program
+runs. In a run something is said when it is over, and two epochs or a hundred updates were seen.
 
 ## Fix
 
