@@ -173,9 +173,10 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
         run.last_batch = not entry.loops and turn == run.model.batches - 1
         run.in_batches += not entry.loops
         began = len(run.events)
-        escaped_schedules.escape(run, [calls.invoke(run, func, _arguments(entry), {}, entry.function.at)])
+        returned = calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
         whole = sum(event.kind is Kind.EPOCH_END for event in run.events[began:]) > 1 and not entry.function.generator
         run.horizons.escaped |= set() if whole else _own_schedules(run, func)
+        escaped_schedules.escape(run, () if whole else [returned])  # after two epochs it is too late to begin with it
         escaped_schedules.escape(run, _others(func))
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
