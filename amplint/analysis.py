@@ -292,10 +292,11 @@ def _breaches(
 ) -> list[Breach]:
     """The breaches of a program from all of its entries, or as many as settle others; what one entry has run, the next
     need not: if not all of its runs were played, it tells of places that none of them has come to. What a function does
-    that is only handed a window of 1 is latent."""
+    that is only handed a window of 1 is latent; what a test does is a warning."""
     found: dict[tuple[str, Site], Breach] = {}
     executed, settled, visited = set[int](), set[int](), set[Site]()
     shortened: dict[int, str] = {}
+    tested = played.is_a_test
     for at in range(len(played.entries)):
         if played.has_run(at, settled) or played.leaves_out(at):
             continue
@@ -311,6 +312,7 @@ def _breaches(
         visited.update(*(trace.visited for trace in played.traces(at)))
         for breach in judged:
             breach = replace(breach, mild=True, latent=ones) if ones else breach
+            breach = replace(breach, mild=True) if tested else breach
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 found[breach.key] = replace(breach, entry=at)

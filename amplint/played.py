@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import PurePath
 
 from amplint.budget import Budget
 from amplint.flow import program as ir
@@ -76,6 +77,13 @@ class Played:
         self._runs: dict[int, _Runs] = {}
         self._asked: set[int] = set()
         self.brief: set[int] = set()
+
+    @property
+    def is_a_test(self) -> bool:
+        """Whether the file is one of tests, as pytest collects them: no training depends on what it does."""
+        name = PurePath(self.program.path).name
+        names = (entry.function.name for entry in self.entries if entry.function is not None)
+        return (name.startswith("test_") or name.endswith("_test.py")) and any(one.startswith("test_") for one in names)
 
     def anew(self, tail: int = 1, patience: int = 1) -> Played:
         """The same program, of which nothing has been played."""

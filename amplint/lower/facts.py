@@ -181,6 +181,9 @@ class _Reader:
         dropped = isinstance(node.target, ir.Name) and node.target.name in around.unread
         if dropped and isinstance(node.value, ir.Call):
             return self.call(node.value, around, "dropped")
+        if dropped and isinstance(node.value, ir.Choice):  # one of the two, whichever it is
+            each = (replace(node, value=one) for one in (node.value.yes, node.value.no))
+            return chain(self.of(node.value.test, around), *(self.assigned(one, around) for one in each))
         entered = () if around.elsewhere & ALL else self.losses.entered(node, around.scope)
         return chain(entered, self.suite((node.target, node.value), around))
 
