@@ -297,11 +297,8 @@ def _breaches(
     executed, settled, visited = set[int](), set[int](), set[Site]()
     shortened: dict[int, str] = {}
     tested = played.is_a_test
-    for at in range(len(played.entries)):
-        if played.has_run(at, settled) or played.leaves_out(at):
-            continue
-        ones, again = played.ones_at(at, shortened), played.has_run(at, executed)
-        played.brief |= {at} if again else set()
+    for at, again in played.in_turn(executed, settled):
+        ones = played.ones_at(at, shortened)
         runs, complete = played.runs(at)
         for run in runs:
             executed |= run.executed

@@ -235,6 +235,23 @@ class Played:
             self.budget.left.append(self.entries[at])
         return exceeded
 
+    def in_turn(self, executed: Set[int], settled: Set[int]) -> Iterator[tuple[int, bool]]:
+        """The entries that are looked at, and whether others came there: in the end, as long as there is time, those
+        from which not all was seen.
+
+        `executed`: the functions that runs have come to; `settled`: from entries that have no more runs. Both grow.
+        """
+        later = []
+        for at in range(len(self.entries)):
+            if self.has_run(at, executed):
+                later.append(at)
+            elif not self.leaves_out(at):
+                yield at, False
+        for at in later:
+            if not (self.has_run(at, settled) or self.budget.exceeded):
+                self.brief.add(at)
+                yield at, True
+
     def has_run(self, at: int, executed: Set[int]) -> bool:
         """Whether all that an entry does was done in other runs, by the functions that they executed."""
         if self.entries[at].own:
