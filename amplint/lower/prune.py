@@ -51,9 +51,11 @@ class Surroundings:
     objects: frozenset[str] = frozenset()
 
 
-def program_of(
-    path: str, body: Body, around: Surroundings = Surroundings(), taken: Neighbours | None = None
-) -> ir.Program:
+ALONE = Surroundings()
+"""No frameworks."""
+
+
+def program_of(path: str, body: Body, around: Surroundings = ALONE, taken: Neighbours | None = None) -> ir.Program:
     """The program of a module and of what it takes from others: what matters to the training step, nothing else."""
     taken, body = taken or Neighbours(), with_rates_by_hand(body)
     every = (*body, *by_their_names(taken, body)) if taken.links else body

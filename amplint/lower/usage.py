@@ -217,8 +217,6 @@ def usage_of(body: Iterable[ir.Stmt]) -> Usage:
                 methods.setdefault(last(node.func.owner), set()).add(node.func.name)
                 if _steps_for(node.func):
                     methods.setdefault(last(node.args[0]) if node.args else "", set()).add("step")
-    for name in _settings(body):
-        methods.setdefault(name, set()).add(words.OF_SETTINGS)
     methods.pop("", None)
     wrappers = wrapping(body)
     found = Usage(
@@ -253,11 +251,13 @@ def _settings(body: Iterable[ir.Stmt]) -> Iterator[str]:
 
 
 def _handed_on(body: Iterable[ir.Stmt]) -> dict[str, set[str]]:
-    """The methods of each name that are values somewhere, and perhaps called where it has another name; and the
-    wrappers that it is asked for."""
+    """The methods of each name that are values somewhere, and perhaps called where it has another name; the wrappers
+    that it is asked for; and whether it is that of settings."""
     methods: dict[str, set[str]] = asked(body)
     for method in handed(body):
         methods.setdefault(last(method.owner), set()).add(method.name)
+    for name in _settings(body):
+        methods.setdefault(name, set()).add(words.OF_SETTINGS)
     return methods
 
 

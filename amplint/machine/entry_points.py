@@ -172,12 +172,7 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
         left = _left_open(run, entry, remade, left)
         run.last_batch = not entry.loops and turn == run.model.batches - 1
         run.in_batches += not entry.loops
-        began = len(run.events)
-        returned = calls.invoke(run, func, _arguments(entry), {}, entry.function.at)
-        whole = sum(event.kind is Kind.EPOCH_END for event in run.events[began:]) > 1 and not entry.function.generator
-        run.horizons.escaped |= set() if whole else _own_schedules(run, func)
-        escaped_schedules.escape(run, () if whole else [returned])  # after two epochs it is too late to begin with it
-        escaped_schedules.escape(run, _others(func))
+        _invoke(run, func, entry, entry.function)
         run.in_batches -= not entry.loops
         run.tick += not entry.loops
         comparison.compare(run)
@@ -188,6 +183,16 @@ def _play(run: Run, scope: Scope, entry: Entry, beside: Sequence[Event]) -> None
             if all(event.kind is not Kind.EPOCH_END for event in run.events):
                 run.events[:] = [with_changes(event, repeats=False) for event in run.events]
             return
+
+
+def _invoke(run: Run, func: Value, entry: Entry, function: ir.Function) -> None:
+    """Calls what a run begins with, of which nobody knows who gets at what it returns and keeps. After two epochs it is
+    too late to begin with stepping a schedule."""
+    began = len(run.events)
+    returned = calls.invoke(run, func, _arguments(entry), {}, function.at)
+    whole = sum(event.kind is Kind.EPOCH_END for event in run.events[began:]) > 1 and not function.generator
+    run.horizons.escaped |= set() if whole else _own_schedules(run, func)
+    escaped_schedules.escape(run, [*([] if whole else [returned]), *_others(func)])
 
 
 def _left_open(run: Run, entry: Entry, remade: bool, left: list[Scaler]) -> list[Scaler]:
