@@ -11,6 +11,7 @@ _READS, _ACTS, _COMPUTES = within(words.READING), within(words.ACTING), within(w
 _OF_RATE = within(words.RATE, words.SCHEDULER)
 _RATE_ALONE = consisting(words.RATE, words.SCHEDULER, words.RATE_VERBS)
 _OF_GRADIENTS, _ASIDE = within(words.GRADIENTS), within(words.ASIDE)
+_AVERAGES = within(words.AVERAGE)
 _HIDES, _PREPARES = within(words.HIDDEN), within(words.PREPARING)
 _HELD = within(words.MODEL, words.CRITERION, words.CRITERION_ITSELF)
 
@@ -45,8 +46,8 @@ def hides(name: str) -> bool:
 
     What is called `clip` and no more may clip anything. `on_train_batch_end` tells listeners of a part of the step.
     """
-    acts = not _ASIDE(name) and (_HIDES(name) or (_OF_GRADIENTS(name) and _ACTS(name)))
-    changes = acts or name in ("clip", "clip_")
+    hidden = _HIDES(name) and not _AVERAGES(name)
+    changes = hidden or name in ("clip", "clip_") or (_OF_GRADIENTS(name) and _ACTS(name) and not _ASIDE(name))
     return words.words(name)[:1] != ("on",) and changes and not _READS(name)
 
 

@@ -15,7 +15,6 @@ class Reason:
 
 _UNREAD = "a file beside the program is read for what happens in the step, not for what a framework does in it"
 _OWN_TEXT = "what a file casts is read in its own text, not in the files beside it"
-_HANDED_ON = "a schedule that is handed to a function, or kept in an object, may be stepped by whoever else has it"
 _UNSEEN = "what is called in the loop and not seen through may step"
 _SPELLED = "the name is all that tells what it is"
 _WRAPPED = "that a model is sharded is told by one place of the text, and the clip stands in a function of its own"
@@ -34,7 +33,6 @@ LOST: dict[tuple[str, str], Reason] = {
     **_entries(_FILES[2:], "data-parallel-autocast", _UNREAD),
     **_entries(_FILES[2:], "averaged-twice-across-ranks", _UNREAD),
     **_entries(_FILES, "custom-function-in-autocast", _OWN_TEXT),
-    **_entries(_FILES, "scheduler-never-stepped", _HANDED_ON),
     **_entries(("step in another file",), "repeated-scheduler-step", _TOGETHER),
     **_entries(("through a generator", "callbacks between"), "missing-step", _UNSEEN),
     **_entries(("a timer that steps", "a logger that steps"), "missing-step", _UNSEEN),
