@@ -56,7 +56,8 @@ class Dtypes:
         call = node.value if self._half and isinstance(node, ir.Assign) else None
         if not isinstance(call, ir.Call) or not _makes_an_optimizer(call):
             return set()
-        return reads(call.args[0] if call.args else dict(call.keywords).get("params"))
+        given = call.args[0] if call.args else dict(call.keywords).get("params")
+        return reads(given) if given is not None else set()
 
 
 def _makes_an_optimizer(call: ir.Call) -> bool:

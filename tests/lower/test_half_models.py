@@ -3,7 +3,7 @@
 import pytest
 
 from amplint.lower.half_models import keeps_copies, wider_classes
-from tests.lower.lowered import body_of
+from tests.lower.lowered import body_of, program
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,8 @@ def test_where_a_copy_may_be_kept(text, keeps):
 def test_a_class_that_names_another_dtype(body, wider):
     text = f"class Net(nn.Module):\n    def __init__(self):\n        {body}\n"
     assert list(wider_classes(body_of(text))) == (["Net"] if wider else [])
+
+
+@pytest.mark.parametrize("made", ["AdamW(**options)", "AdamW()", "AdamW(lr=0.1, groups=groups)"])
+def test_an_optimizer_may_be_given_nothing_that_is_written(made):
+    assert program(f"import torch\nmodel.half()\noptimizer = torch.optim.{made}\nloss.backward()\noptimizer.step()\n")
