@@ -296,7 +296,6 @@ def _breaches(
     found: dict[tuple[str, Site], Breach] = {}
     executed, settled, visited = set[int](), set[int](), set[Site]()
     shortened: dict[int, str] = {}
-    tested = played.is_a_test
     for at, again in played.in_turn(executed, settled):
         ones = played.ones_at(at, shortened)
         runs, complete = played.runs(at)
@@ -309,7 +308,7 @@ def _breaches(
         visited.update(*(trace.visited for trace in played.traces(at)))
         for breach in judged:
             breach = replace(breach, mild=True, latent=ones) if ones else breach
-            breach = replace(breach, mild=True) if tested else breach
+            breach = replace(breach, mild=True) if played.is_a_test else breach
             known = found.get(breach.key)
             if known is None or (known.mild and not breach.mild):
                 found[breach.key] = replace(breach, entry=at)

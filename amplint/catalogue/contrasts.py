@@ -74,12 +74,16 @@ def _trainings(at: int, course: Course) -> Iterator[_Training]:
 def still_in_every_run(runs: Sequence[Course]) -> Iterator[Contrast]:
     """The schedulers that no run moves, though it trains their optimizer in a loop: each is made, and only code that is
     seen has it in any run."""
-    made = [(at, event) for at, run in enumerate(runs) for event in run.events if event.kind is Kind.CREATE]
-    sites = {event.site for _, event in made if event.scheduler is not None}
     moving = {site for run in runs for site in _not_still(run)}
-    for at, event in made:
-        if event.site in sites - moving and event.scheduler is not None and _trains(runs[at], event):
-            yield Contrast(at, event)
+    for at, run in enumerate(runs):
+        for event in _made(run):
+            if event.site not in moving and _trains(run, event):
+                yield Contrast(at, event)
+
+
+def _made(run: Course) -> list[Event]:
+    """Where a run makes a scheduler."""
+    return [event for event in run.events if event.kind is Kind.CREATE and event.scheduler is not None]
 
 
 def _not_still(run: Course) -> Iterator[Site]:
@@ -87,11 +91,10 @@ def _not_still(run: Course) -> Iterator[Site]:
     as it is; or in whose place another one moves."""
     ends = [event.detail.get(KEPT, "").split() for event in run.events if event.kind is Kind.END]
     moved = {event.optimizer for event in run.events if event.kind in _MOVES}
-    for event in run.events:
-        if event.kind is Kind.CREATE and event.scheduler is not None:
-            away = any(event.scheduler not in kept for kept in ends)
-            if away or CONSTANT in event.detail or not moved.isdisjoint({event.optimizer, None}):
-                yield event.site
+    for event in _made(run):
+        away = any(event.scheduler not in kept for kept in ends)
+        if away or CONSTANT in event.detail or not moved.isdisjoint({event.optimizer, None}):
+            yield event.site
 
 
 def _trains(run: Course, made: Event) -> bool:

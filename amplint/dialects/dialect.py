@@ -157,8 +157,9 @@ class Dialect:
     `plain`: packages whose models enter no autocast region by themselves. `quiet`: methods of optimizers and scalers
     that touch no gradient.
     `computes`: how the names of functions begin that return what is computed from the tensors that they are given;
-    `asks`: of those that ask the machine instead; `in_place`: of those that change what they are given first, if they
-    end with `_`. `collectives`: functions that put what all ranks hold, together, into the tensor that they are handed.
+    `asks`: of those that ask the machine instead; `tensors`: functions that make one, and never None; `in_place`: how
+    the names begin of those that change what they are given first, if they end with `_`. `collectives`: functions that
+    put what all ranks hold, together, into the tensor that they are handed.
     `norms`: functions that measure a norm. `products`: how the names of layers begin that end with a matrix product.
     `dtypes`: the precisions that they stand for; `spelled`: what `str` makes of one that has another name too.
     `devices`: functions that ask for one, and which. `neutral`: packages and functions whose contexts leave the step
@@ -192,6 +193,7 @@ class Dialect:
     quiet: frozenset[str] = frozenset()
     computes: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
+    tensors: frozenset[str] = frozenset()
     in_place: tuple[str, ...] = ()
     collectives: frozenset[str] = frozenset()
     norms: frozenset[str] = frozenset()

@@ -24,6 +24,7 @@ PLAIN = tuple(chain.from_iterable(dialect.plain for dialect in DIALECTS))
 QUIET = frozenset(chain.from_iterable(dialect.quiet for dialect in DIALECTS))
 NORMS = frozenset(chain.from_iterable(dialect.norms for dialect in DIALECTS))
 NEUTRAL = frozenset(chain.from_iterable(dialect.neutral for dialect in DIALECTS))
+TENSORS = frozenset(chain.from_iterable(dialect.tensors for dialect in DIALECTS))
 COLLECTIVES = frozenset(chain.from_iterable(dialect.collectives for dialect in DIALECTS))
 DTYPES: Mapping[str, Precision] = {name: said for dialect in DIALECTS for name, said in dialect.dtypes.items()}
 SPELLED: Mapping[str, str] = {name: said for dialect in DIALECTS for name, said in dialect.spelled.items()}
@@ -73,17 +74,6 @@ def computes(name: str) -> bool:
 def asks_the_machine(name: str) -> bool:
     """Whether a function of such a library returns nothing that is computed from tensors."""
     return name.startswith(_ASKS)
-
-
-_TENSORS = frozenset(
-    """arange as_tensor cat empty eye from_numpy full full_like linspace ones ones_like rand randint randn stack tensor
-    zeros zeros_like""".split()
-)
-
-
-def makes_a_tensor(name: str) -> bool:
-    """Whether a function of torch itself makes a tensor, and never gives None."""
-    return name.startswith("torch.") and name.removeprefix("torch.") in _TENSORS
 
 
 def makes_a_module(name: str) -> bool:

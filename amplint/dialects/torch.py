@@ -86,6 +86,8 @@ _SCHEDULES: dict[str, Schedule] = {
 }
 _OPTIMIZERS = tuple("adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd sparse_adam".split())
 """The modules that the classes of `torch.optim` are defined in (torch 2.13, `optim/__init__.py`)."""
+_TENSORS = """arange as_tensor cat empty eye from_numpy full full_like linspace ones ones_like rand randint randn stack
+    tensor zeros zeros_like""".split()
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm", "clip_grads_with_norm_")
 
 _OF_OPTIMIZERS = frozenset(
@@ -230,6 +232,7 @@ TORCH = Dialect(
         "torch.version",
         "torch.utils.data",
     ),
+    tensors=frozenset(f"torch.{name}" for name in _TENSORS),
     in_place=("torch._foreach_", "torch."),
     collectives=frozenset(
         f"torch.distributed.{module}{name}" for module in ("", "distributed_c10d.") for name in ("all_reduce", "reduce")

@@ -113,9 +113,8 @@ def created(run: Run, made: Scheduler, at: ir.Span) -> None:
     if not run.handed:
         run.early.append(made.said)
     run.emit(Kind.CREATE, at, made.optimizer, scheduler=made, detail=made.said)
-    run.horizons.escaped |= (
-        {made.key} if made.base else set()
-    )  # the step of a class of the program's own may be anything
+    if made.base:  # the step of a class of the program's own may be anything
+        run.horizons.escaped.add(made.key)
 
 
 def prepared(run: Run, made: Scheduler) -> None:

@@ -393,7 +393,7 @@ class Program:
     norms_used: bool = False
     wider: frozenset[str] | None = frozenset()
     ignored: abc.Callable[[], frozenset[str]] = frozenset
-    reached: abc.Callable[[str], object] = str
+    reached: abc.Callable[[str], bool] = bool
     parts: frozenset[frozenset[str]] = frozenset()
     packages: frozenset[str] = frozenset()
     forwards: frozenset[tuple[str, Span]] = frozenset()

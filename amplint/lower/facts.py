@@ -36,7 +36,6 @@ def facts_of(path: str, body: tuple[ir.Stmt, ...]) -> Iterator[Fact]:
     found = _for_several(list(reader.suite(body, _Around(scope))), reader)
     schedules = {_span(fact) for fact in found if SCHEDULES.match(fact.called)}
     stays = kept(body, schedules)
-
     for fact in found:
         reads, trains = stays.get(_span(fact), (None, False))
         yield replace(fact, reads=reads, trains=trains) if reads is not None else fact

@@ -158,7 +158,7 @@ def _tensor(name: str, args: list[Value], keywords: Keywords) -> Symbol:
     given = [value for value in values if isinstance(value, Symbol)]
     half = bool(given) and all(value.half for value in given) and "dtype" not in keywords
     made = Symbol(f"{name}({inner})", origin, ran=own, half=half, reach=through)
-    made = with_changes(made, present=module or public.makes_a_tensor(name))
+    made = with_changes(made, present=module or name in public.TENSORS)
     return tensors.computed(made, short, values)
 
 
